@@ -3,7 +3,7 @@
 import { readMigrations } from '../../src/platform/database/migrations.ts'
 import { DEAD_LETTERS } from '../../src/platform/jobs/queue.ts'
 import { fingerprintOf } from '../../src/platform/secrets.ts'
-import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
+import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 
 interface Server {
   role: string
@@ -90,7 +90,7 @@ export async function checkMigrations({ database }: Examined): Promise<Finding[]
 }
 
 /** The applied migrations by name; empty for a database that the service has not prepared. */
-export async function appliedMigrations(database: Database): Promise<{ name: string; checksum: string }[]> {
+export async function appliedMigrations(database: ExaminedDatabase): Promise<{ name: string; checksum: string }[]> {
   const [table] = await database.rows<{ found: boolean }>(`select to_regclass('public._prisma_migrations') is not null as found`)
   if (!table?.found) return []
   return database.rows(`

@@ -9,7 +9,7 @@ import { missingRight } from '../../src/platform/database/missing-right.ts'
 import { readSettings, type Settings, SettingsError } from '../../src/settings.ts'
 import { catalogueAfter } from '../catalogue.ts'
 import { appliedMigrations, checkMigrations, checkPreviousKeys, checkQueue, checkServer } from './database-checks.ts'
-import { counted, type Database, type Examined, type Finding } from './finding.ts'
+import { counted, type Examined, type ExaminedDatabase, type Finding } from './finding.ts'
 import { checkNodes, describeNodes } from './node-checks.ts'
 import { checkOwners, checkSecrets } from './orphan-checks.ts'
 import { checkCatchDomain, checkPublicUrl, checkSmtp } from './reach-checks.ts'
@@ -103,7 +103,7 @@ function settingsOf(environment: Record<string, string | undefined>, { findings 
 }
 
 /** Opens the database for reading only, or reports why it cannot be. */
-async function onDatabase(settings: Settings, report: Report, use: (database: Database) => Promise<void>): Promise<void> {
+async function onDatabase(settings: Settings, report: Report, use: (database: ExaminedDatabase) => Promise<void>): Promise<void> {
   try {
     if (settings.databaseUrl) await reading({ connectionString: settings.databaseUrl }, use)
     else if (existsSync(join(settings.dataDir, 'postgres'))) await readingEmbedded(settings, use)
@@ -121,7 +121,7 @@ async function onDatabase(settings: Settings, report: Report, use: (database: Da
   }
 }
 
-async function readingEmbedded({ dataDir }: Settings, use: (database: Database) => Promise<void>): Promise<void> {
+async function readingEmbedded({ dataDir }: Settings, use: (database: ExaminedDatabase) => Promise<void>): Promise<void> {
   const postgres = await openEmbeddedPostgres({ dataDir })
   try {
     await reading(postgres.connection, use)
@@ -130,7 +130,7 @@ async function readingEmbedded({ dataDir }: Settings, use: (database: Database) 
   }
 }
 
-async function reading(connection: pg.ClientConfig, use: (database: Database) => Promise<void>): Promise<void> {
+async function reading(connection: pg.ClientConfig, use: (database: ExaminedDatabase) => Promise<void>): Promise<void> {
   const options = '-c default_transaction_read_only=on -c TimeZone=UTC -c statement_timeout=300000 -c lock_timeout=10000'
   const client = new pg.Client({ ...connection, options, connectionTimeoutMillis: 10_000, application_name: 'gridpost doctor' })
   client.on('error', () => {})

@@ -14,14 +14,14 @@ export interface Finding {
 }
 
 /** The open database, in read-only transactions. */
-export interface Database {
+export interface ExaminedDatabase {
   rows<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
 }
 
 export interface Examined {
   settings: Settings
   environment: Record<string, string | undefined>
-  database: Database
+  database: ExaminedDatabase
   /** Returns the objects that the statements make in an empty database (catalogue.ts), or null without a server to try them on. */
   tryOut: (scripts: string[]) => Promise<string[] | null>
 }

@@ -1,5 +1,5 @@
 /** The nodes of a Citus cluster: what is where, how full they are, and what a command that was killed has left. */
-import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
+import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 
 /** Nodes that do not answer, spaces that are only partly placed, and anchors of commands that did not end. */
 export async function checkNodes({ database }: Examined): Promise<Finding[]> {
@@ -49,7 +49,7 @@ export async function checkNodes({ database }: Examined): Promise<Finding[]> {
 }
 
 /** One line for each node: its spaces and the bytes of their records with indexes. */
-export async function describeNodes(database: Database): Promise<string[]> {
+export async function describeNodes(database: ExaminedDatabase): Promise<string[]> {
   if (!(await hasCitus(database))) return []
   const nodes = await database.rows<{ name: string; spaces: string | null; tables: number; size: string }>(`
     select n.nodename || ':' || n.nodeport as name, count(distinct t.id)::int as tables, pg_size_pretty(coalesce(sum(z.size), 0)) as size,
@@ -64,4 +64,4 @@ export async function describeNodes(database: Database): Promise<string[]> {
   )
 }
 
-const hasCitus = async (database: Database) => (await database.rows("select from pg_extension where extname = 'citus'")).length > 0
+const hasCitus = async (database: ExaminedDatabase) => (await database.rows("select from pg_extension where extname = 'citus'")).length > 0

@@ -3,7 +3,7 @@
 import type { SealedColumn } from '../../src/platform/sealed-columns.ts'
 import { decrypt, UnreadableSecret } from '../../src/platform/secrets.ts'
 import { SEALED_COLUMNS } from '../rotate-secrets.ts'
-import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
+import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 
 interface Reference {
   table: string
@@ -63,7 +63,7 @@ export async function checkOwners({ database }: Examined): Promise<Finding[]> {
 }
 
 /** Rows about records that do not exist. Each table of records is read once for each kind of row that it has. */
-async function withoutRecord(database: Database): Promise<string[]> {
+async function withoutRecord(database: ExaminedDatabase): Promise<string[]> {
   const lines: string[] = []
   for (const { table, where } of ON_RECORDS) {
     const tables = await database.rows<{ id: number }>(`
@@ -80,7 +80,7 @@ async function withoutRecord(database: Database): Promise<string[]> {
   return lines
 }
 
-async function ownerlessSchemas(database: Database): Promise<Finding[]> {
+async function ownerlessSchemas(database: ExaminedDatabase): Promise<Finding[]> {
   const schemas = await database.rows<{ name: string }>(`
     select n.nspname as name from pg_namespace n where n.nspname ~ '^t[1-9][0-9]{0,8}$'
       and to_regclass(format('%I.records', n.nspname)) is not null
@@ -125,7 +125,7 @@ interface Secret {
 }
 
 /** All secrets of the column, read in batches. */
-async function* secretsOf(database: Database, { table, column, key, contextOf }: SealedColumn): AsyncGenerator<Secret> {
+async function* secretsOf(database: ExaminedDatabase, { table, column, key, contextOf }: SealedColumn): AsyncGenerator<Secret> {
   let last: Secret['key'] | null = null
   for (;;) {
     const rows: Secret[] = await database.rows(

@@ -4,7 +4,7 @@ import { access, opendir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathOfThumbnail } from '../../src/files/thumbnails/thumbnail-keys.ts'
 import { bucketConfig } from '../../src/platform/storage/bucket.ts'
-import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
+import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 
 /** Uploads write the row first, and deletions remove the bytes last. Within this time they may differ. */
 const SETTLED_AFTER_MS = 3_600_000
@@ -78,7 +78,7 @@ interface FileRow {
   is_settled: boolean
 }
 
-const filesOf = (database: Database) =>
+const filesOf = (database: ExaminedDatabase) =>
   database.rows<FileRow>(`
     select path, storage_key, created_at < localtimestamp - interval '1 hour' as is_settled from public.stored_files order by path`)
 
