@@ -51,7 +51,7 @@ export interface Service {
 }
 
 /** The environment of a step, which measures something other than a case. */
-export interface Field extends Ground, Service {
+export interface Bench extends Ground, Service {
   pids: Pids
   /** The settings of the service, for a step that starts another process of it. */
   environment: Record<string, string>
@@ -66,7 +66,7 @@ export interface Pids {
 
 /** A measurement that prints its own results. */
 export interface Step<Prepared> {
-  run(field: Field, prepared: Prepared): Promise<void>
+  run(bench: Bench, prepared: Prepared): Promise<void>
 }
 
 /** @template Prepared a description of the data, which is stored as JSON for the next run on the same data directory */

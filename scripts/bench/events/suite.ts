@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type autocannonType from 'autocannon'
 import { SESSION_COOKIE, startSession } from '../../../src/auth/sessions.ts'
 import type { Database } from '../../../src/platform/database/database.ts'
-import type { Field, Suite } from '../case.ts'
+import type { Bench, Suite } from '../case.ts'
 import { asked, withChild } from '../child.ts'
 import { cpuMs } from '../cpu.ts'
 import { unhurried } from '../sql.ts'
@@ -63,9 +63,9 @@ export const events: Suite<Prepared> = {
   },
   cases: () => [],
   steps: {
-    memory: { run: async (field, prepared) => withListeners(field, prepared, weigh) },
-    delivery: { run: async (field, prepared) => withListeners(field, prepared, time) },
-    commits: { run: async (field, prepared) => withListeners(field, prepared, compare) },
+    memory: { run: async (bench, prepared) => withListeners(bench, prepared, weigh) },
+    delivery: { run: async (bench, prepared) => withListeners(bench, prepared, time) },
+    commits: { run: async (bench, prepared) => withListeners(bench, prepared, compare) },
   },
 }
 
@@ -75,14 +75,14 @@ interface Listeners {
   report(): Promise<Report>
 }
 
-type Measure = (field: Field, prepared: Prepared, listeners: Listeners) => Promise<void>
+type Measure = (bench: Bench, prepared: Prepared, listeners: Listeners) => Promise<void>
 
-async function withListeners(field: Field, prepared: Prepared, measure: Measure): Promise<void> {
-  const cookies = await sessions(field.db, prepared.userIds)
+async function withListeners(bench: Bench, prepared: Prepared, measure: Measure): Promise<void> {
+  const cookies = await sessions(bench.db, prepared.userIds)
   await withChild(join(import.meta.dirname, 'listeners.ts'), async (child) => {
     const ask = (order: Order) => asked(child, order)
-    await measure(field, prepared, {
-      open: async () => void (await ask({ open: { url: field.url, cookies } })),
+    await measure(bench, prepared, {
+      open: async () => void (await ask({ open: { url: bench.url, cookies } })),
       close: async () => void (await ask({ close: true })),
       report: async () => (await ask({ report: true })) as Report,
     })
@@ -97,7 +97,7 @@ async function sessions(db: Database, userIds: number[]): Promise<string[]> {
 const newTask = { title: 'Call back', due_date: '2030-05-17' }
 
 /** Measures the memory of the process, idle and with all streams. */
-async function weigh({ key, pids }: Field, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
+async function weigh({ key, pids }: Bench, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
   const busy = async () => {
     for (const path of [...teams, everybody]) await key('POST', path, newTask)
   }
@@ -120,7 +120,7 @@ async function weigh({ key, pids }: Field, { everybody, teams }: Prepared, { ope
 }
 
 /** Returns the time from the answer to a create until each stream has received the task's event. */
-async function time({ key }: Field, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
+async function time({ key }: Bench, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
   await open()
   const told = async (what: string, paths: string[], everyMs: number, receivers: number) => {
     const made = await pace(key, paths, everyMs)
@@ -133,7 +133,7 @@ async function time({ key }: Field, { everybody, teams }: Prepared, { open, clos
 }
 
 /** Creates a task at each place, one per interval of the given milliseconds. @returns the time of each answer */
-async function pace(key: Field['key'], paths: string[], everyMs: number): Promise<Map<number, number>> {
+async function pace(key: Bench['key'], paths: string[], everyMs: number): Promise<Map<number, number>> {
   const made = new Map<number, number>()
   const underway: Promise<void>[] = []
   for (const path of paths) {
@@ -163,19 +163,19 @@ function print(what: string, ms: number[]): void {
 }
 
 /** Creates tasks at full speed, in turn with all streams open and with none, and measures the delivery to the open streams. */
-async function compare(field: Field, prepared: Prepared, listeners: Listeners): Promise<void> {
+async function compare(bench: Bench, prepared: Prepared, listeners: Listeners): Promise<void> {
   const [open, closed]: [Rate[], Rate[]] = [[], []]
   const late: number[] = []
   const withStreams = async () => {
-    const { rate, latencies } = await loadWithStreams(field, prepared, listeners)
+    const { rate, latencies } = await loadWithStreams(bench, prepared, listeners)
     open.push(rate)
     late.push(...latencies)
   }
   const withoutStreams = async () => {
-    closed.push(await load(field, prepared, SECONDS))
+    closed.push(await load(bench, prepared, SECONDS))
     await sleep(1_000)
   }
-  await load(field, prepared, SECONDS)
+  await load(bench, prepared, SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
     for (const run of round % 2 ? [withStreams, withoutStreams] : [withoutStreams, withStreams]) await run()
   }
@@ -192,10 +192,10 @@ async function compare(field: Field, prepared: Prepared, listeners: Listeners): 
 }
 
 /** Loads the service while all streams are open and tasks whose delivery is timed are created at a steady pace. */
-async function loadWithStreams(field: Field, prepared: Prepared, { open, close, report }: Listeners) {
+async function loadWithStreams(bench: Bench, prepared: Prepared, { open, close, report }: Listeners) {
   await open()
-  const loading = load(field, prepared, SECONDS)
-  const made = await pace(field.key, prepared.teams.slice(0, (SECONDS - 1) * 10), 100)
+  const loading = load(bench, prepared, SECONDS)
+  const made = await pace(bench.key, prepared.teams.slice(0, (SECONDS - 1) * 10), 100)
   const rate = await loading
   await sleep(1_000)
   const measured = { rate, latencies: latencies(made, await report(), TEAM_SIZE) }
@@ -210,7 +210,7 @@ interface Rate {
   postgresMs: number
 }
 
-async function load({ url, account, pids }: Field, { teams }: Prepared, seconds: number): Promise<Rate> {
+async function load({ url, account, pids }: Bench, { teams }: Prepared, seconds: number): Promise<Rate> {
   let index = 0
   const used = () => ({ node: cpuMs(pids.ours), postgres: cpuMs(pids.postmaster, { withChildren: true }) })
   const before = used()

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '../../../src/platform/database/database.ts'
-import type { Field, Suite } from '../case.ts'
+import type { Bench, Suite } from '../case.ts'
 import { asked, withChild } from '../child.ts'
 import { rssMb } from '../cpu.ts'
 import { median } from '../measure.ts'
@@ -36,17 +36,17 @@ export const files: Suite<Prepared> = {
   },
   cases: () => [],
   steps: {
-    'at once, PUT': { run: (field, prepared) => weigh(field, prepared, 'PUT') },
-    'at once, multipart': { run: (field, prepared) => weigh(field, prepared, 'multipart') },
-    'at once, JSON': { run: (field, prepared) => weigh(field, prepared, 'JSON') },
-    'at once, to the bare server': { run: (field, prepared) => withBare(field, (bare) => weigh(field, prepared, 'PUT', bare)) },
+    'at once, PUT': { run: (bench, prepared) => weigh(bench, prepared, 'PUT') },
+    'at once, multipart': { run: (bench, prepared) => weigh(bench, prepared, 'multipart') },
+    'at once, JSON': { run: (bench, prepared) => weigh(bench, prepared, 'JSON') },
+    'at once, to the bare server': { run: (bench, prepared) => withBare(bench, (bare) => weigh(bench, prepared, 'PUT', bare)) },
     'throughput of uploads': { run: compareUploads },
     'throughput of downloads': { run: compareDownloads },
     thumbnails: { run: timeThumbnails },
   },
 }
 
-const authorization = ({ account }: Field) => ({ authorization: `Bearer ${account.secret}` })
+const authorization = ({ account }: Bench) => ({ authorization: `Bearer ${account.secret}` })
 const missed = (isMet: boolean) => (isMet ? '' : ' MISSED')
 
 type Load = (order: LoadOrder) => Promise<LoadReport>
@@ -71,10 +71,10 @@ const SAMPLE_MS = 20
  * Uploads ten files at once, twice, and watches the memory of the process and a caller who reads a task meanwhile.
  * @param bare the server that receives the files instead: what the caller then waits for is the machine that all of them share
  */
-async function weigh(field: Field, { recordPath, taskId }: Prepared, form: Form, bare?: string): Promise<void> {
+async function weigh(bench: Bench, { recordPath, taskId }: Prepared, form: Form, bare?: string): Promise<void> {
   const order = {
-    url: bare === undefined ? `${field.url}${recordPath}/comments/upload` : `${bare}/file`,
-    headers: authorization(field),
+    url: bare === undefined ? `${bench.url}${recordPath}/comments/upload` : `${bare}/file`,
+    headers: authorization(bench),
     form,
     bytes: LARGE,
     count: AT_ONCE,
@@ -84,8 +84,8 @@ async function weigh(field: Field, { recordPath, taskId }: Prepared, form: Form,
     // The first upload compiles the code, and makes the connection to the database.
     await load({ ...order, count: 1, atOnce: 1 })
     const isQuiet = sleep(QUIET_SECONDS * 1_000).then(() => true)
-    const quiet = await watch(field, taskId, isQuiet)
-    const busy = await watch(field, taskId, load({ ...order, count: 2 * AT_ONCE }))
+    const quiet = await watch(bench, taskId, isQuiet)
+    const busy = await watch(bench, taskId, load({ ...order, count: 2 * AT_ONCE }))
     const over = busy.megabytes - quiet.megabytes
     const times = busy.p99 / quiet.p99
     console.log(
@@ -106,7 +106,7 @@ interface Watched {
 }
 
 /** Reads the task again and again until the promise is settled. */
-async function watch({ url, account, pids }: Field, taskId: number, until: Promise<unknown>): Promise<Watched> {
+async function watch({ url, account, pids }: Bench, taskId: number, until: Promise<unknown>): Promise<Watched> {
   const from = performance.now()
   let isOver = false
   const ended = until.finally(() => {
@@ -139,7 +139,7 @@ async function watch({ url, account, pids }: Field, taskId: number, until: Promi
 const ROUNDS = 5
 
 /** Runs the function with the bare server, whose files lie on the disk of the service. */
-async function withBare<T>({ db }: Field, fn: (url: string) => Promise<T>): Promise<T> {
+async function withBare<T>({ db }: Bench, fn: (url: string) => Promise<T>): Promise<T> {
   const [postgres] = await db.query<{ folder: string }>(sql`select current_setting('data_directory') as folder`)
   const folder = join(dirname(postgres?.folder ?? ''), 'bench-bare-files')
   const bare = await startProcess([join(import.meta.dirname, 'bare.ts')], /(http\S+)/, { BENCH_BARE: JSON.stringify({ folder }) })
@@ -156,9 +156,9 @@ const SIZES = [
   { name: '1 MB', bytes: MB, count: 60, atOnce: 3, goal: undefined },
 ]
 
-async function compareUploads(field: Field, { recordPath }: Prepared): Promise<void> {
-  const ours = { url: `${field.url}${recordPath}/comments/upload`, headers: authorization(field) }
-  await withBare(field, (bare) =>
+async function compareUploads(bench: Bench, { recordPath }: Prepared): Promise<void> {
+  const ours = { url: `${bench.url}${recordPath}/comments/upload`, headers: authorization(bench) }
+  await withBare(bench, (bare) =>
     withLoader(async (load) => {
       for (const { name, goal, ...size } of SIZES) {
         const sides = [{ ...ours }, { url: `${bare}/file`, headers: {} }].map((side) => ({ ...side, ...size, form: 'PUT' as const }))
@@ -168,17 +168,17 @@ async function compareUploads(field: Field, { recordPath }: Prepared): Promise<v
   )
 }
 
-async function compareDownloads(field: Field, { recordPath }: Prepared): Promise<void> {
+async function compareDownloads(bench: Bench, { recordPath }: Prepared): Promise<void> {
   const upload = { form: 'PUT' as const, count: 1, atOnce: 1 }
-  const headers = authorization(field)
-  await withBare(field, (bare) =>
+  const headers = authorization(bench)
+  await withBare(bench, (bare) =>
     withLoader(async (load) => {
       for (const { name, goal, ...size } of SIZES) {
-        const toOurs = { ...upload, ...size, url: `${field.url}${recordPath}/comments/upload`, headers, count: 1, atOnce: 1 }
+        const toOurs = { ...upload, ...size, url: `${bench.url}${recordPath}/comments/upload`, headers, count: 1, atOnce: 1 }
         const ours = (await load(toOurs)).answer as { path: string }
         const theirs = (await load({ ...toOurs, url: `${bare}/file`, headers: {} })).answer as { path: string }
         const sides = [
-          { url: `${field.url}/api/file/${ours.path}`, headers },
+          { url: `${bench.url}/api/file/${ours.path}`, headers },
           { url: `${bare}/file?path=${encodeURIComponent(theirs.path)}`, headers: {} },
         ].map((side) => ({ ...side, ...size, form: 'GET' as const }))
         print(`downloads of ${name}`, size, await inTurn(load, sides), goal)
@@ -216,7 +216,7 @@ const PHOTOS = 24
 const VIEWS = 10
 
 /** Makes thumbnails of photographs of 12 megapixels for the first time, and answers with them again. */
-async function timeThumbnails({ url, account }: Field, { recordPath }: Prepared): Promise<void> {
+async function timeThumbnails({ url, account }: Bench, { recordPath }: Prepared): Promise<void> {
   const headers = { authorization: `Bearer ${account.secret}` }
   const photo = await photograph()
   const paths: string[] = []

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, sql } from '../../../src/platform/database/database.ts'
 import type { Api } from '../api.ts'
-import type { Field } from '../case.ts'
+import type { Bench } from '../case.ts'
 import { asked, withChild } from '../child.ts'
 import type { SinkManner, SinkReport } from './sink.ts'
 
@@ -65,10 +65,10 @@ interface Many {
 }
 
 /** Queues mails through a new integration of the service. */
-export async function queueMails(field: Field, prepared: Prepared, { port, connections, mails }: Many): Promise<Queued> {
-  const integration = await integrate(field.browser, prepared, { port, max_connections: connections })
-  await inTurn(mails, CALLERS, (index) => send(field.key, prepared, integration, index))
-  return { pid: field.pids.ours, settled: () => untilSettled(field.db, integration) }
+export async function queueMails(bench: Bench, prepared: Prepared, { port, connections, mails }: Many): Promise<Queued> {
+  const integration = await integrate(bench.browser, prepared, { port, max_connections: connections })
+  await inTurn(mails, CALLERS, (index) => send(bench.key, prepared, integration, index))
+  return { pid: bench.pids.ours, settled: () => untilSettled(bench.db, integration) }
 }
 
 export async function integrate(browser: Api, { spaceId }: Prepared, settings: object): Promise<number> {
@@ -103,8 +103,8 @@ async function untilSettled(db: Database, integration: number): Promise<void> {
 }
 
 /** Sends mails. @returns the addresses for answers to them */
-export async function replyAddresses(field: Field, prepared: Prepared, mails: number): Promise<string[]> {
-  const queue = (port: number) => queueMails(field, prepared, { port, connections: MANY, mails })
+export async function replyAddresses(bench: Bench, prepared: Prepared, mails: number): Promise<string[]> {
+  const queue = (port: number) => queueMails(bench, prepared, { port, connections: MANY, mails })
   const { replyTo } = await throughSink({ latencyMs: 0 }, mails, nothing, queue)
   return replyTo
 }

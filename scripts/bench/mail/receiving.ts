@@ -1,26 +1,26 @@
 /** Measures how fast answers are received, and what large and hostile messages cost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, sql } from '../../../src/platform/database/database.ts'
-import type { Field, Step } from '../case.ts'
+import type { Bench, Step } from '../case.ts'
 import { cpuMs, rssMb } from '../cpu.ts'
 import { HOSTILE, large, ordinary } from './messages.ts'
 import { CALLERS, inTurn, missed, type Prepared, replyAddresses } from './queueing.ts'
 
 const INBOUND_GOAL = 200
 
-export async function receiveMany(field: Field, prepared: Prepared): Promise<void> {
-  const addresses = await replyAddresses(field, prepared, Math.min(field.records, 100))
-  const messages = Array.from({ length: field.records }, (_, index) => ordinary(addresses[index % addresses.length] as string))
+export async function receiveMany(bench: Bench, prepared: Prepared): Promise<void> {
+  const addresses = await replyAddresses(bench, prepared, Math.min(bench.records, 100))
+  const messages = Array.from({ length: bench.records }, (_, index) => ordinary(addresses[index % addresses.length] as string))
   // These messages warm the process up.
-  for (const address of addresses) await post(field.url, ordinary(address))
-  await untilRead(field.db)
+  for (const address of addresses) await post(bench.url, ordinary(address))
+  await untilRead(bench.db)
   // The process that parses messages is a child of the service.
-  const cpu = () => [field.pids.ours, field.pids.postmaster].map((pid) => cpuMs(pid, { withChildren: true })) as [number, number]
+  const cpu = () => [bench.pids.ours, bench.pids.postmaster].map((pid) => cpuMs(pid, { withChildren: true })) as [number, number]
   const before = cpu()
   const from = performance.now()
-  await inTurn(messages.length, CALLERS, (index) => post(field.url, messages[index] as string))
+  await inTurn(messages.length, CALLERS, (index) => post(bench.url, messages[index] as string))
   const stored = performance.now() - from
-  await untilRead(field.db)
+  await untilRead(bench.db)
   const read = performance.now() - from
   const [node, postgres] = cpu().map((ms, index) => ((ms - (before[index] ?? 0)) / messages.length).toFixed(2))
   const perSecond = (ms: number) => (messages.length / ms) * 1_000
@@ -55,9 +55,9 @@ const LARGE = { bytes: 25 * 1_048_576 - 1_024, ms: 2_000, megabytes: 200 }
 const HOSTILE_GOALS = { ms: 3_000, blockedMs: 100 }
 const SAMPLE_MS = 20
 
-export async function receiveLarge(field: Field, prepared: Prepared): Promise<void> {
-  const [address = ''] = await replyAddresses(field, prepared, 1)
-  const { ms, megabytes } = await watched(field, () => post(field.url, large(address, LARGE.bytes)))
+export async function receiveLarge(bench: Bench, prepared: Prepared): Promise<void> {
+  const [address = ''] = await replyAddresses(bench, prepared, 1)
+  const { ms, megabytes } = await watched(bench, () => post(bench.url, large(address, LARGE.bytes)))
   const isMet = ms < LARGE.ms && megabytes < LARGE.megabytes
   console.log(
     `large: 25 MB read after ${ms.toFixed(0)} ms, +${megabytes.toFixed(0)} MB (goals: under ${LARGE.ms} and ${LARGE.megabytes})${missed(isMet)}`,
@@ -69,7 +69,7 @@ export const hostileSteps: Record<string, Step<Prepared>> = {
   ...Object.fromEntries(
     Object.entries(HOSTILE).map(([name, message]) => [
       `hostile, ${name}`,
-      { run: (field, prepared) => receiveHostile(field, prepared, name, message) },
+      { run: (bench, prepared) => receiveHostile(bench, prepared, name, message) },
     ]),
   ),
   'hostile, memory after them': { run: weighAfterHostile },
@@ -78,11 +78,11 @@ export const hostileSteps: Record<string, Step<Prepared>> = {
 /** The memory before the first hostile message of the run. */
 let megabytesBefore: number | undefined
 
-async function receiveHostile(field: Field, prepared: Prepared, name: string, message: (to: string) => string): Promise<void> {
-  const [address = ''] = await replyAddresses(field, prepared, 1)
-  megabytesBefore ??= rssMb(field.pids.ours)
+async function receiveHostile(bench: Bench, prepared: Prepared, name: string, message: (to: string) => string): Promise<void> {
+  const [address = ''] = await replyAddresses(bench, prepared, 1)
+  megabytesBefore ??= rssMb(bench.pids.ours)
   const text = message(address)
-  const { ms, blockedMs, megabytes } = await watched(field, () => post(field.url, text))
+  const { ms, blockedMs, megabytes } = await watched(bench, () => post(bench.url, text))
   const isMet = ms < HOSTILE_GOALS.ms && blockedMs < HOSTILE_GOALS.blockedMs
   console.log(
     `hostile, ${name}: read after ${ms.toFixed(0)} ms, health waited ${blockedMs.toFixed(0)} ms at most, +${megabytes.toFixed(0)} MB ` +
@@ -90,10 +90,10 @@ async function receiveHostile(field: Field, prepared: Prepared, name: string, me
   )
 }
 
-async function weighAfterHostile(field: Field): Promise<void> {
+async function weighAfterHostile(bench: Bench): Promise<void> {
   await sleep(10_000)
   const before = megabytesBefore === undefined ? 'unknown' : megabytesBefore.toFixed(0)
-  console.log(`hostile: ${before} MB before all, ${rssMb(field.pids.ours).toFixed(0)} MB ten seconds after them`)
+  console.log(`hostile: ${before} MB before all, ${rssMb(bench.pids.ours).toFixed(0)} MB ten seconds after them`)
 }
 
 interface Watched {
@@ -105,7 +105,7 @@ interface Watched {
   megabytes: number
 }
 
-async function watched({ url, db, pids }: Field, fn: () => Promise<void>): Promise<Watched> {
+async function watched({ url, db, pids }: Bench, fn: () => Promise<void>): Promise<Watched> {
   const quiet = rssMb(pids.ours)
   let [blockedMs, most, isOver] = [0, 0, false]
   const watching = (async () => {

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { sql } from '../../../src/platform/database/database.ts'
-import type { Field, Step } from '../case.ts'
+import type { Bench, Step } from '../case.ts'
 import { asked, withChild } from '../child.ts'
 import { cpuMs, rssMb } from '../cpu.ts'
 import { median } from '../measure.ts'
@@ -33,22 +33,22 @@ const SLOW_SECONDS = 10
 
 /** A step for each goal, by its name. */
 export const sendingSteps: Record<string, Step<Prepared>> = Object.fromEntries(
-  GOALS.map((goal) => [nameOf(goal), { run: (field, prepared) => compareSending(goal, field, prepared) }]),
+  GOALS.map((goal) => [nameOf(goal), { run: (bench, prepared) => compareSending(goal, bench, prepared) }]),
 )
 
 function nameOf({ latencyMs, pipelining, connections }: Goal): string {
   return `sending, ${latencyMs} ms a command${pipelining ? ' with PIPELINING' : ''}, ${connections} connections`
 }
 
-async function compareSending(goal: Goal, field: Field, prepared: Prepared): Promise<void> {
+async function compareSending(goal: Goal, bench: Bench, prepared: Prepared): Promise<void> {
   const { connections, perSecond, ratio: least = 0, ...manner } = goal
-  const mails = manner.latencyMs ? Math.min(field.records, perSecond * SLOW_SECONDS) : field.records
+  const mails = manner.latencyMs ? Math.min(bench.records, perSecond * SLOW_SECONDS) : bench.records
   const totals = async (pid: number) => ({
     nodeMs: cpuMs(pid),
-    postgresMs: pid === field.pids.ours ? cpuMs(field.pids.postmaster, { withChildren: true }) : 0,
-    commits: await commitsOf(field),
+    postgresMs: pid === bench.pids.ours ? cpuMs(bench.pids.postmaster, { withChildren: true }) : 0,
+    commits: await commitsOf(bench),
   })
-  const ours = await throughSink(manner, mails, totals, (port) => queueMails(field, prepared, { port, connections, mails }))
+  const ours = await throughSink(manner, mails, totals, (port) => queueMails(bench, prepared, { port, connections, mails }))
   const bare = await throughSink(manner, mails, totals, (port) => queueInPool({ port, maxConnections: connections, mails, html: HTML }))
   const [rate, bareRate] = [ours, bare].map(({ ms }) => (mails / ms) * 1_000) as [number, number]
   const ratio = rate / bareRate
@@ -63,7 +63,7 @@ async function compareSending(goal: Goal, field: Field, prepared: Prepared): Pro
 }
 
 /** The commits of the database so far. A connection reports its own when it is idle, a second late at most. */
-async function commitsOf({ db }: Field): Promise<number> {
+async function commitsOf({ db }: Bench): Promise<number> {
   const [row] = await db.query<{ commits: number }>(
     sql`select xact_commit as commits from pg_stat_database where datname = current_database()`,
   )
@@ -96,7 +96,7 @@ const ANSWER_GOAL_MS = 15
 const ANSWERS = 300
 
 /** Times `email/send` while the mails of other integrations wait for servers that never answer. */
-export async function timeAnswers({ key, browser, db }: Field, prepared: Prepared): Promise<void> {
+export async function timeAnswers({ key, browser, db }: Bench, prepared: Prepared): Promise<void> {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => {
     sockets.add(socket)
@@ -127,17 +127,17 @@ const PARTS = 5
 const MEMORY_GROWTH = 1.2
 
 /** Sends five times the mails, and compares the memory after the second and the last part. */
-export async function weighSending(field: Field, prepared: Prepared): Promise<void> {
+export async function weighSending(bench: Bench, prepared: Prepared): Promise<void> {
   const megabytes: number[] = []
   for (let part = 0; part < PARTS; part++) {
-    const { records: mails } = field
-    await throughSink({ latencyMs: 0 }, mails, nothing, (port) => queueMails(field, prepared, { port, connections: MANY, mails }))
-    megabytes.push(rssMb(field.pids.ours))
+    const { records: mails } = bench
+    await throughSink({ latencyMs: 0 }, mails, nothing, (port) => queueMails(bench, prepared, { port, connections: MANY, mails }))
+    megabytes.push(rssMb(bench.pids.ours))
   }
   const [, before = 0] = megabytes
   const after = megabytes.at(-1) ?? 0
   console.log(
-    `memory: ${megabytes.map((mb) => mb.toFixed(0)).join(', ')} MB after each ${field.records} mails ` +
+    `memory: ${megabytes.map((mb) => mb.toFixed(0)).join(', ')} MB after each ${bench.records} mails ` +
       `(goal: the last at most ${MEMORY_GROWTH} times the second)${missed(after <= before * MEMORY_GROWTH)}`,
   )
 }

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Field, Suite } from '../case.ts'
+import type { Bench, Suite } from '../case.ts'
 import { asked, withChild } from '../child.ts'
 import { cpuMs, pidsOfChildren } from '../cpu.ts'
 import { median } from '../measure.ts'
@@ -41,7 +41,7 @@ const withLoader = <T>(fn: (load: Load) => Promise<T>): Promise<T> =>
     fn(async (order) => (await asked(child, { ...order, connections: CONNECTIONS })) as LoadReport),
   )
 
-async function withProcesses<T>({ environment }: Field, count: number, fn: (service: Process) => Promise<T>): Promise<T> {
+async function withProcesses<T>({ environment }: Bench, count: number, fn: (service: Process) => Promise<T>): Promise<T> {
   const service = await startProcess(startArguments(), SERVICE_LISTENS, { ...environment, PROCESSES: String(count) })
   try {
     return await fn(service)
@@ -57,12 +57,12 @@ interface Figures {
   postgresMs: number
 }
 
-async function compare(field: Field): Promise<void> {
-  await withProcesses(field, 1, (one) => withProcesses(field, 2, (two) => withLoader((load) => compareRoutes(field, load, [one, two]))))
+async function compare(bench: Bench): Promise<void> {
+  await withProcesses(bench, 1, (one) => withProcesses(bench, 2, (two) => withLoader((load) => compareRoutes(bench, load, [one, two]))))
 }
 
-async function compareRoutes(field: Field, load: Load, sides: [Process, Process]): Promise<void> {
-  const headers = { authorization: `Bearer ${field.account.secret}` }
+async function compareRoutes(bench: Bench, load: Load, sides: [Process, Process]): Promise<void> {
+  const headers = { authorization: `Bearer ${bench.account.secret}` }
   for (const { path, name, goal } of ROUTES) {
     const loadOn = (side: Process, seconds: number) => load({ url: side.found, path, headers, seconds })
     for (const side of sides) await loadOn(side, WARM_UP_SECONDS)
@@ -70,13 +70,13 @@ async function compareRoutes(field: Field, load: Load, sides: [Process, Process]
     for (let round = 0; round < ROUNDS; round++)
       for (const index of round % 2 ? [1, 0] : [0, 1]) {
         const side = sides[index] as Process
-        figures[index]?.push(await weigh(field, side, () => loadOn(side, SECONDS)))
+        figures[index]?.push(await weigh(bench, side, () => loadOn(side, SECONDS)))
       }
     print(name, goal, mediansOf(figures[0]), mediansOf(figures[1]))
   }
 }
 
-async function weigh({ pids }: Field, { child }: Process, run: () => Promise<LoadReport>): Promise<Figures> {
+async function weigh({ pids }: Bench, { child }: Process, run: () => Promise<LoadReport>): Promise<Figures> {
   const used = () => [child.pid ?? 0, pids.postmaster].map((pid) => cpuMs(pid, { withChildren: true }))
   const before = used()
   const { served, refused, lost, ms } = await run()
@@ -104,9 +104,9 @@ function print(name: string, goal: number | undefined, one: Figures, two: Figure
 }
 
 /** What was on connections of the killed process is lost; sent again, it must succeed, and nothing else may fail. */
-async function killOne(field: Field): Promise<void> {
-  const headers = { authorization: `Bearer ${field.account.secret}` }
-  await withProcesses(field, 2, (two) =>
+async function killOne(bench: Bench): Promise<void> {
+  const headers = { authorization: `Bearer ${bench.account.secret}` }
+  await withProcesses(bench, 2, (two) =>
     withLoader(async (load) => {
       const loading = load({ url: two.found, path: '/api/spaces/list', headers, seconds: KILL.seconds })
       await sleep(KILL.afterMs)

@@ -1,6 +1,6 @@
 /** Measures what takes long on a large table, while a reader and a writer go on: an index and an import. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Field } from '../case.ts'
+import type { Bench } from '../case.ts'
 import { type Filled, newRecord } from './data.ts'
 
 const QUIET_MS = 5_000
@@ -10,29 +10,29 @@ const IMPORTED = 100_000
 const TIMEOUT_MS = 60_000
 
 /** Prints a row for each: how long it took, and how the reader and the writer fared meanwhile. */
-export async function watchLongWork(field: Field, filled: Filled): Promise<void> {
-  const { browser } = field
+export async function watchLongWork(bench: Bench, filled: Filled): Promise<void> {
+  const { browser } = bench
   const path = `/api/table/${filled.tableId}`
   console.log(
     '\n| meanwhile | seconds | reads p50 / p99 / longest ms | failed | writes p50 / p99 / longest ms | failed |\n|---|---|---|---|---|---|',
   )
-  await watched('nothing', field, filled, () => sleep(QUIET_MS))
+  await watched('nothing', bench, filled, () => sleep(QUIET_MS))
   let viewId = 0
-  await watched('an index is built', field, filled, async () => {
+  await watched('an index is built', bench, filled, async () => {
     ;({ id: viewId } = (await browser('POST', `${path}/views/create`, { name: `By met ${Date.now()}`, type: 'grid', order_by: 'met' })) as {
       id: number
     })
-    await untilIndexed(field, filled, true)
+    await untilIndexed(bench, filled, true)
   })
-  await watched('the index is dropped', field, filled, async () => {
+  await watched('the index is dropped', bench, filled, async () => {
     await browser('POST', `${path}/view/${viewId}/delete`)
-    await untilIndexed(field, filled, false)
+    await untilIndexed(bench, filled, false)
   })
-  await watched(`${IMPORTED.toLocaleString('en')} rows are imported`, field, filled, () => importRows(field, path))
+  await watched(`${IMPORTED.toLocaleString('en')} rows are imported`, bench, filled, () => importRows(bench, path))
 }
 
 /** Waits until the table has an index that begins with the field `met`, or until the last such index has been dropped. */
-async function untilIndexed({ key }: Field, { tableId }: Filled, isWanted: boolean): Promise<void> {
+async function untilIndexed({ key }: Bench, { tableId }: Filled, isWanted: boolean): Promise<void> {
   await until('the index', async () => {
     const indexes = (await key('GET', `/api/table/${tableId}/indexes`)) as { fields: string[]; state: string }[]
     const found = indexes.find(({ fields }) => fields[0] === 'met')
@@ -40,7 +40,7 @@ async function untilIndexed({ key }: Field, { tableId }: Filled, isWanted: boole
   })
 }
 
-async function importRows({ url, account }: Field, path: string): Promise<void> {
+async function importRows({ url, account }: Bench, path: string): Promise<void> {
   const { name, phone, notes } = newRecord(1).data
   const body = `Name,Phone,Notes\r\n${`${name},"${phone}","${notes}"\r\n`.repeat(IMPORTED)}`
   const headers = { authorization: `Bearer ${account.secret}`, 'content-type': 'text/csv' }
@@ -59,10 +59,10 @@ async function until(what: string, isDone: () => Promise<boolean>): Promise<void
 
 // ── reader and writer ───────────────────────────────────────────────────────
 
-async function watched(name: string, field: Field, { tableId, views }: Filled, work: () => Promise<void>): Promise<void> {
+async function watched(name: string, bench: Bench, { tableId, views }: Filled, work: () => Promise<void>): Promise<void> {
   const path = `/api/table/${tableId}/records`
-  const reader = caller(field, `${path}/query`, () => ({ view_id: views.byAmount, limit: 100 }))
-  const writer = caller(field, `${path}/create`, newRecord)
+  const reader = caller(bench, `${path}/query`, () => ({ view_id: views.byAmount, limit: 100 }))
+  const writer = caller(bench, `${path}/create`, newRecord)
   const from = performance.now()
   let seconds = Number.NaN
   try {
@@ -75,7 +75,7 @@ async function watched(name: string, field: Field, { tableId, views }: Filled, w
 }
 
 /** Sends one request after the other until it is stopped. An answer that takes a minute counts as failed. */
-function caller({ url, account }: Field, path: string, body: (index: number) => unknown) {
+function caller({ url, account }: Bench, path: string, body: (index: number) => unknown) {
   const times: number[] = []
   const headers = { authorization: `Bearer ${account.secret}`, 'content-type': 'application/json' }
   let isStopped = false

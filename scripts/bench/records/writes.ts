@@ -1,5 +1,5 @@
 /** Measures bulk writes: batches on the table with all its indexes, and an import into another table. */
-import type { Field } from '../case.ts'
+import type { Bench } from '../case.ts'
 import { rssMb } from '../cpu.ts'
 import { FIELDS } from '../foundation/data.ts'
 import { type Filled, newRecord } from './data.ts'
@@ -9,7 +9,7 @@ const BATCH = 1_000
 const BATCH_GOAL = 5_000
 
 /** Returns rows per second, end to end. */
-export async function createInBatches({ key }: Field, { tableId }: Filled): Promise<void> {
+export async function createInBatches({ key }: Bench, { tableId }: Filled): Promise<void> {
   const bodies = Array.from({ length: BATCHES + 2 }, (_, batch) => ({
     records: Array.from({ length: BATCH }, (_, index) => newRecord(batch * BATCH + index)),
   }))
@@ -29,7 +29,7 @@ const MEMORY_GOAL_MB = 100
 const SAMPLE_MS = 250
 
 /** Imports a file of a million rows as a stream, and measures the time and the growth of the service over its idle size. */
-export async function importRecords({ key, url, account, pids }: Field, { spaceId }: Filled): Promise<void> {
+export async function importRecords({ key, url, account, pids }: Bench, { spaceId }: Filled): Promise<void> {
   const { id: tableId } = (await key('POST', `/api/space/${spaceId}/tables/create`, {
     name: `Imported ${Date.now()}`,
     fields: FIELDS,

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../../src/platform/database/database.ts'
 import { type Cluster, type Server, startCluster } from '../../../test/support/replica.ts'
 import { ScriptError } from '../../runtime.ts'
-import type { Account, Field, Suite } from '../case.ts'
+import type { Account, Bench, Suite } from '../case.ts'
 import { cpuMs } from '../cpu.ts'
 import { drive, type Target } from '../drive.ts'
 import { type Filled, fill } from '../foundation/data.ts'
@@ -71,7 +71,7 @@ const requestsOn = ({ tableId, viewId, recordIds, taskIds }: Filled): Request[] 
   },
 ]
 
-async function compare({ environment }: Field): Promise<void> {
+async function compare({ environment }: Bench): Promise<void> {
   const cluster = await startCluster()
   const started: Process[] = []
   try {

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { api } from '../api.ts'
-import type { Field, Suite } from '../case.ts'
+import type { Bench, Suite } from '../case.ts'
 import { largestChildMb, residentMb, rssMb } from '../cpu.ts'
 import { SERVICE_LISTENS, startArguments, startProcess } from '../process.ts'
 import { type Filled, fill } from './data.ts'
@@ -69,16 +69,16 @@ function scattered(index: number): number {
   return (again ^ (again >>> 16)) >>> 0
 }
 
-const query = ({ url }: Pick<Field, 'url'>, { id, secret }: Table) =>
+const query = ({ url }: Pick<Bench, 'url'>, { id, secret }: Table) =>
   api(url, { authorization: `Bearer ${secret}` })('POST', `/api/table/${id}/records/query`, QUERY)
 
 const missed = (isMet: boolean) => (isMet ? '' : ', missed')
 
-async function queryColdTables(field: Field, { tenants }: Filled): Promise<void> {
+async function queryColdTables(bench: Bench, { tenants }: Filled): Promise<void> {
   const times: number[] = []
   for (const table of tablesOf(tenants.slice(-COLD_TENANTS))) {
     const from = performance.now()
-    await query(field, table)
+    await query(bench, table)
     times.push(performance.now() - from)
   }
   times.sort((a, b) => a - b)
@@ -90,18 +90,18 @@ async function queryColdTables(field: Field, { tenants }: Filled): Promise<void>
 }
 
 /** The service must not grow from pass to pass. One caller alone always gets the same connection, which so comes to know all tables. */
-async function walkAllTables(field: Field, { tenants }: Filled): Promise<void> {
+async function walkAllTables(bench: Bench, { tenants }: Filled): Promise<void> {
   const all = tablesOf(tenants)
   const afterEach: number[] = []
   for (let pass = 0; pass <= PASSES; pass++) {
     const left = all.toReversed()
     const walk = async () => {
-      for (let table = left.pop(); table; table = left.pop()) await query(field, table)
+      for (let table = left.pop(); table; table = left.pop()) await query(bench, table)
     }
     await Promise.all(Array.from({ length: pass ? AT_ONCE : 1 }, walk))
-    afterEach.push(rssMb(field.pids.ours))
+    afterEach.push(rssMb(bench.pids.ours))
   }
-  const connectionMb = largestChildMb(field.pids.postmaster)
+  const connectionMb = largestChildMb(bench.pids.postmaster)
   console.log(
     `\nMemory: the service has ${afterEach.map((mb) => Math.round(mb)).join(', ')} MB after each walk over all ${all.length} tables; ` +
       `the largest connection ${Math.round(connectionMb)} MB (goal ${GOALS.connectionMb}${missed(connectionMb < GOALS.connectionMb)}).`,
@@ -109,7 +109,7 @@ async function walkAllTables(field: Field, { tenants }: Filled): Promise<void> {
 }
 
 /** Starts processes beside the one that is measured, on the same database, as one that is replaced would be. */
-async function startAnother({ environment }: Field): Promise<void> {
+async function startAnother({ environment }: Bench): Promise<void> {
   const starts: number[] = []
   let idleMb = Number.NaN
   for (let round = 0; round < STARTS; round++) {

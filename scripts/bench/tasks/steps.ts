@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Sql, sql } from '../../../src/platform/database/database.ts'
 import { api } from '../api.ts'
-import type { Field } from '../case.ts'
+import type { Bench } from '../case.ts'
 import { median } from '../measure.ts'
 import type { Filled } from './data.ts'
 
@@ -13,8 +13,8 @@ const SWEPT_WITHIN_MS = 90_000
 const POLL_MS = 20
 
 /** Makes reminders due and waits for the service's own sweep, while another session goes on editing the same tasks. */
-export async function sweepReminders(field: Field, { secret, userId }: Filled): Promise<void> {
-  const { db, url, account } = field
+export async function sweepReminders(bench: Bench, { secret, userId }: Filled): Promise<void> {
+  const { db, url, account } = bench
   await db.execute(sql`update users set mail_preference = 'none' where account_id = ${account.accountId}`)
   const marked: Sql = sql`account_id = ${account.accountId} and reminder_at is not null and reminder_sent_at is null and not reminder_missed and status = 'open'`
   await db.execute(sql`
@@ -49,7 +49,7 @@ export async function sweepReminders(field: Field, { secret, userId }: Filled): 
 const COMMENTS = 20
 
 /** Times a comment that mentions fifty users, and one that mentions none. */
-export async function mentionMany({ url, db }: Field, { secret, taskIds, memberIds }: Filled): Promise<void> {
+export async function mentionMany({ url, db }: Bench, { secret, taskIds, memberIds }: Filled): Promise<void> {
   const writer = api(url, { authorization: `Bearer ${secret}` })
   const names = await db.query<{ id: number; name: string }>(sql`select id, name from users where id = any(${memberIds}::int[])`)
   const mentions = names.map(({ id, name }) => `@{${id}:${name}}`).join(' ')
