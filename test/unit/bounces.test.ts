@@ -4,6 +4,7 @@ import { readMessage } from '../../src/email/inbound/message.ts'
 import { bounceCause } from '../../src/email/reports/bounce-cause.ts'
 import { deliveryReport } from '../../src/email/reports/delivery-report.ts'
 import { reportedAbout } from '../../src/email/reports/report-scope.ts'
+import { cpuTime } from '../support/cpu-time.ts'
 
 const MAIL = { messageId: '<offer-1@example.com>', recipients: [{ email: 'Ann@customer.example' }, { email: 'bob@customer.example' }] }
 const TO_ANN = { ...MAIL, recipients: MAIL.recipients.slice(0, 1) }
@@ -450,7 +451,7 @@ test.each([
 ])('a notice of 200 KB that repeats %j takes no time', async (text) => {
   const raw = Buffer.from(`From: MAILER-DAEMON@mx.example\nSubject: failure notice\n\n${text.repeat(200_000 / text.length)}`)
   const message = await readMessage(raw)
-  const start = performance.now()
+  const usedMs = cpuTime()
   deliveryReport(message, raw)
-  expect(performance.now() - start).toBeLessThan(2_000)
+  expect(usedMs()).toBeLessThan(2_000)
 })

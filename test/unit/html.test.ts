@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { problemOf, resolveInHtml, resolveInSubject, unclosedTokens } from '../../src/email/composing/field-tokens.ts'
 import { sanitizeHtml } from '../../src/platform/html.ts'
 import { textOfHtml } from '../../src/platform/html-text.ts'
+import { cpuTime } from '../support/cpu-time.ts'
 
 describe('sanitised HTML', () => {
   test.each([
@@ -27,13 +28,13 @@ describe('sanitised HTML', () => {
   })
 
   test('of a slow megabyte takes no time', () => {
-    const start = performance.now()
+    const usedMs = cpuTime()
     for (const part of ['<div>x', '<', '<p style="color:red">', '&lt;', '<iframe>', '<noscript>', '<!--', '<a ']) {
       const html = part.repeat(1_000_000 / part.length)
       sanitizeHtml(html)
       textOfHtml(html)
     }
-    expect(performance.now() - start).toBeLessThan(8_000)
+    expect(usedMs()).toBeLessThan(8_000)
   })
 })
 
@@ -121,11 +122,11 @@ describe('tokens', () => {
   })
 
   test('that are never closed cost no time', () => {
-    const start = performance.now()
+    const usedMs = cpuTime()
     unclosedTokens('{{field:'.repeat(125_000))
     resolveInHtml(`{{${' '.repeat(1_000_000)}`, fields)
     resolveInHtml('{{field:'.repeat(125_000), fields)
     resolveInHtml(`{{field:${' '.repeat(1_000_000)}`, fields)
-    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(usedMs()).toBeLessThan(1_000)
   })
 })

@@ -10,6 +10,7 @@ import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/em
 import { parseMail } from '../../src/email/inbound/mime.ts'
 import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
 import { visibleText } from '../../src/email/quoting/visible-text.ts'
+import { cpuTime } from '../support/cpu-time.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/mail/${name}.eml`, import.meta.url))
 const mail = (name: string) => parseMail(fixture(name), 'mx.example.net')
@@ -120,10 +121,10 @@ describe('visible text', () => {
   })
 
   test('of 200,000 characters of the worst kind takes no time', () => {
-    const start = performance.now()
+    const usedMs = cpuTime()
     for (const line of ['On 1 wrote\n', '>\n', 'From: a\n', ' \n', 'a\n', '-----', '1 wrote: '])
       visibleText(line.repeat(200_000 / line.length))
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(usedMs()).toBeLessThan(5_000)
   })
 })
 
@@ -222,10 +223,10 @@ test.each([
   ['half addresses', `Cc: ${'a@'.repeat(65_000)}`],
   ['recipients of a relay', `Received: ${' for a'.repeat(21_000)}`],
 ])('a hostile header is searched in no time: %s', (_, header) => {
-  const startedAt = performance.now()
+  const usedMs = cpuTime()
   for (let round = 0; round < 10; round++) expect(replyTokens(readHeaders(raw(header, '', 'body')), 'reply.example.net')).toEqual([])
   // A quadratic search of this length takes minutes, a linear one some milliseconds.
-  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  expect(usedMs()).toBeLessThan(2_000)
 })
 
 test.each([
@@ -240,10 +241,10 @@ test.each([
     `--a\r\nContent-Type: text/plain\r\n\r\n${'b\r\n'.repeat(2_000)}`,
   ],
 ])('a body of 5 MB of %s is read in no time', async (_, header, lines) => {
-  const startedAt = performance.now()
+  const usedMs = cpuTime()
   await parseMail(Buffer.concat([Buffer.from(`From: a@b.example\r\n${header}\r\n`), Buffer.alloc(5_000_000, lines)]))
   // Takes 0.1 to 3 s where this was written; with two objects for each line it took 20 to 40 s.
-  expect(performance.now() - startedAt).toBeLessThan(12_000)
+  expect(usedMs()).toBeLessThan(12_000)
 })
 
 test.each([
