@@ -87,10 +87,15 @@ test('a server that hangs, trickles or refuses delays its own mails only', async
   for (const { port } of [silent, trickling, stalling, { port: 1 }]) await (await sender({ port })).sendMany(10, 'late')
   const good = await sender()
   await expect.poll(() => [silent, trickling, stalling].map(({ sockets }) => sockets.size > 0)).toEqual([true, true, true])
-  const startedAt = performance.now()
-  await good.send('on time')
-  await expect.poll(good.arrived, { timeout: 5_000, interval: 20 }).toEqual(['on time'])
-  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  const tookMs: number[] = []
+  for (const subject of ['first', 'second', 'third', 'fourth', 'fifth']) {
+    const startedAt = performance.now()
+    await good.send(subject)
+    await expect.poll(() => good.arrived().at(-1), { interval: 20 }).toBe(subject)
+    tookMs.push(performance.now() - startedAt)
+  }
+  // A busy machine may delay some of them, where the other servers would delay all.
+  expect(Math.min(...tookMs)).toBeLessThan(1_000)
   // Each server has no more connections than its integration allows.
   expect(Math.max(...[silent, trickling, stalling].map(({ sockets }) => sockets.size))).toBeLessThanOrEqual(3)
 })
@@ -100,9 +105,13 @@ test('mails use at most max_connections connections at once, and each for many m
   const { sendMany, arrived } = await sender({ max_connections: 2 })
   let open = 0
   let most = 0
+  const { promise: areTwo, resolve: noteTwo } = Promise.withResolvers<void>()
   smtp.onContent = {
     meanwhile: async () => {
       most = Math.max(most, ++open)
+      if (open === 2) noteTwo()
+      // On a slow machine the first mail could be gone before there is a second.
+      await areTwo
       await new Promise((resolve) => setTimeout(resolve, 30))
       open--
     },
@@ -154,14 +163,17 @@ test('rate_per_minute spreads the mails', async () => {
 })
 
 test('an account with many mails leaves room for the others', async () => {
-  const [flood, other] = [await sender(), await sender()]
-  smtp.onContent = { delayMs: 300 }
+  const slow = await startSmtp()
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  slow.onContent = { meanwhile: () => isOver }
+  const [flood, other] = [await sender({ port: slow.port }), await sender()]
   await flood.sendMany(40, 'flood')
-  const before = flood.arrived().length
   await other.send('other')
-  await expect.poll(other.arrived, { timeout: 10_000, interval: 20 }).toEqual(['other'])
-  // The flood has three connections, each with a mail at a time.
-  expect(flood.arrived().length - before).toBeLessThanOrEqual(10)
+  await expect.poll(other.arrived).toEqual(['other'])
+  // The flood has three connections, and no mail of it has been answered.
+  expect([slow.connections, slow.received]).toEqual([3, []])
+  end()
+  await slow.close()
 })
 
 test.each([

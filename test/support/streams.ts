@@ -27,7 +27,7 @@ export interface TestStream {
   cut(): void
 }
 
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 20_000
 
 export async function openStream(url: string, caller: Caller, lastEventId?: string): Promise<TestStream> {
   const cutting = new AbortController()
@@ -73,9 +73,9 @@ export async function openStream(url: string, caller: Caller, lastEventId?: stri
     heard,
     lastId: () => lastId,
     async until(count) {
-      const giveUp = Date.now() + PATIENCE_MS
+      const giveUp = performance.now() + PATIENCE_MS
       while (heard.length < count) {
-        if (Date.now() > giveUp) throw new Error(`Only ${heard.length} of ${count} events came: ${JSON.stringify(heard)}`)
+        if (performance.now() > giveUp) throw new Error(`Only ${heard.length} of ${count} events came: ${JSON.stringify(heard)}`)
         await sleep(5)
       }
       return heard
