@@ -9,7 +9,7 @@ export const textOfHtml = (html: string): string => textOfSanitized(sanitizeHtml
 
 /** The same of HTML that was sanitised already, which is most of the work. */
 export function textOfSanitized(html: string): string {
-  const page: Page = { lines: [{ depth: 0, text: '' }], lists: [], quoteDepth: 0, preDepth: 0, link: undefined }
+  const page: Page = { lines: [emptyLine(0)], lists: [], quoteDepth: 0, preDepth: 0, link: undefined }
   for (const [, slash, name = '', attributes = '', text] of html.matchAll(TOKENS)) {
     if (text !== undefined) addText(page, decodeEntities(text))
     else if (slash) HANDLERS.get(name)?.close?.(page)
@@ -28,15 +28,23 @@ interface Page {
   lists: number[]
   quoteDepth: number
   preDepth: number
-  /** The open link, and where its text begins in the last line. */
-  link: { href: string; from: number } | undefined
+  /** The open link, and its text so far. */
+  link: { href: string; text: string } | undefined
 }
 
+/**
+ * A line that grows. V8 joins the parts of such a text only when somebody reads a character of it, and then copies all of them. So the line notes
+ * with each part what is asked about it.
+ */
 interface Line {
   /** The depth of the quote that the line belongs to. */
   depth: number
   text: string
+  isBlank: boolean
+  endsWithSpace: boolean
 }
+
+const emptyLine = (depth: number): Line => ({ depth, text: '', isBlank: true, endsWithSpace: false })
 
 /** What an element adds to the page where it opens and where it closes. */
 interface Handler {
@@ -48,7 +56,7 @@ const PARAGRAPH: Handler = { open: beginParagraph, close: beginParagraph }
 const BLOCK: Handler = { open: beginBlock, close: beginBlock }
 const CELL: Handler = {
   open: (page) => {
-    if (lastLine(page).text.trim()) append(page, '\t')
+    if (!lastLine(page).isBlank) append(page, '\t')
   },
 }
 
@@ -114,10 +122,10 @@ const HANDLERS = new Map<string, Handler>([
     'a',
     {
       open: (page, attributes) => {
-        page.link = { href: attribute(attributes, 'href'), from: lastLine(page).text.length }
+        page.link = { href: attribute(attributes, 'href'), text: '' }
       },
       close: (page) => {
-        if (page.link) append(page, linkAddress(page.link.href, lastLine(page).text.slice(page.link.from)))
+        if (page.link) append(page, linkAddress(page.link.href, page.link.text))
         page.link = undefined
       },
     },
@@ -147,8 +155,8 @@ function addText(page: Page, text: string): void {
     return
   }
   const spaced = text.replace(WHITE_SPACE, ' ')
-  const before = lastLine(page).text
-  append(page, before === '' || before.endsWith(' ') ? spaced.trimStart() : spaced)
+  const { text: before, endsWithSpace } = lastLine(page)
+  append(page, before.length === 0 || endsWithSpace ? spaced.trimStart() : spaced)
 }
 
 /** White space that becomes one space. A single space is one already; in most texts there is nothing else. */
@@ -157,35 +165,38 @@ const WHITE_SPACE = /[\t\r\n\f][ \t\r\n\f]*| [ \t\r\n\f]+/g
 const lastLine = ({ lines }: Page) => lines.at(-1) as Line
 
 function append(page: Page, text: string): void {
-  lastLine(page).text += text
+  if (!text) return
+  const line = lastLine(page)
+  line.text += text
+  line.isBlank &&= !text.trim()
+  line.endsWithSpace = text.endsWith(' ')
+  if (page.link) page.link.text += text
 }
 
 function beginLine(page: Page): void {
-  page.lines.push({ depth: page.quoteDepth, text: '' })
+  page.lines.push(emptyLine(page.quoteDepth))
 }
 
 /** Begins a line, unless the last one is still empty and has the right depth. */
 function beginBlock(page: Page): void {
-  if (lastLine(page).text.trim() || lastLine(page).depth !== page.quoteDepth) beginLine(page)
+  if (!lastLine(page).isBlank || lastLine(page).depth !== page.quoteDepth) beginLine(page)
 }
 
 /** Begins a line that has an empty one before it. */
 function beginParagraph(page: Page): void {
   beginBlock(page)
-  if (page.lines.at(-2)?.text.trim()) beginLine(page)
+  if (page.lines.at(-2)?.isBlank === false) beginLine(page)
 }
 
 /** Adds the quote marks. Keeps at most one empty line in a row, and none at either end. */
 function layOut(lines: readonly Line[]): string {
   const text: string[] = []
   for (const [index, line] of lines.entries()) {
-    const isBlank = !line.text.trim()
+    const { isBlank } = line
     const isLast = index === lines.length - 1
     // An empty line between two depths would belong to neither quote.
     if (isBlank && (isLast || lines[index + 1]?.depth !== line.depth || text.length === 0 || /^>*$/.test(text.at(-1) ?? ''))) continue
-    const marked = `${'>'.repeat(line.depth)}${line.depth && !isBlank ? ' ' : ''}${line.text}`
-    // In a long line the pattern would be tried at each space.
-    text.push(/^[ \t\u00a0]/.test(marked.slice(-1)) ? marked.replace(/[ \t\u00a0]+$/, '') : marked)
+    text.push(`${'>'.repeat(line.depth)}${line.depth && !isBlank ? ' ' : ''}${line.text}`.trimEnd())
   }
   return text.join('\n').trim()
 }

@@ -53,8 +53,19 @@ describe('the text of HTML', () => {
     ['<a href="#top">a</a> <a name="b">b</a> <a href="https://c.example">c</a>', 'a b c <https://c.example>'],
     ['<ol><li>a</li></ol>b</li></ul></blockquote></a></pre>c', '1. a\nbc'],
     ['', ''],
+    ['<a href="https://a.example/x">one<br>two <b>a.example/x</b></a>', 'one\ntwo a.example/x'],
+    ['a<b> </b> b <i>c</i>', 'a b c'],
   ])('%j is %j', (html, text) => {
     expect(textOfHtml(html)).toBe(text)
+  })
+
+  test('takes no time in a long line', () => {
+    const words = 'word '.repeat(10)
+    const start = performance.now()
+    for (const part of [`<td>${words}`, `<a href="https://a.example/${words}">a</a>`, `<font size="1">${words}</font>`])
+      textOfHtml(`<table><tr>${part.repeat(900_000 / part.length)}`)
+    textOfHtml(`<pre>${' '.repeat(900_000)}a </pre>`)
+    expect(performance.now() - start).toBeLessThan(8_000)
   })
 })
 
