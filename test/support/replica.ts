@@ -1,7 +1,7 @@
 /** A PostgreSQL server of a test's own, and streaming replicas of it: base copies that are made while the server runs. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -68,7 +68,7 @@ async function copy(primary: Server, from: string, to: string): Promise<void> {
   await client.connect()
   await client.query("select pg_backup_start('replica', true)")
   mkdirSync(to, { mode: 0o700 })
-  for (const name of readdirSync(from)) if (!NOT_COPIED.test(name)) cpSync(join(from, name), join(to, name), { recursive: true })
+  for (const name of readdirSync(from)) if (!NOT_COPIED.test(name)) copyTree(join(from, name), join(to, name))
   const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
   await client.end()
   for (const name of ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp', 'pg_subtrans'])
@@ -82,6 +82,16 @@ async function copy(primary: Server, from: string, to: string): Promise<void> {
       '\n',
     ),
   )
+}
+
+/** A running server creates and deletes files meanwhile; what it deletes is not missed. */
+function copyTree(from: string, to: string): void {
+  try {
+    cpSync(from, to, { recursive: true, force: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (existsSync(from)) copyTree(from, to)
+  }
 }
 
 /** Starts the server of a folder that `openEmbeddedPostgres` made, or of a copy of one. @param more settings beside those of every server here */
