@@ -1,7 +1,11 @@
 /** A database that keeps its connections open and answers nothing, as a suspended one does, and one behind a firewall that drops packets. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { expect, it, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
+import { closeIfSilent } from '../src/platform/database/silent-connections.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { databaseProxy } from './support/database-proxy.ts'
 import { makeTable } from './support/tables.ts'
@@ -69,4 +73,33 @@ it('is not taken for silent while it has nothing to answer', async () => {
   await expect(client.query('select pg_sleep(30)')).rejects.toThrow('Connection terminated')
   await Promise.all([inTransaction, slow])
   await patient.end()
+})
+
+/** A message of the protocol of PostgreSQL. */
+const message = (type: string, body: string) => {
+  const head = Buffer.alloc(5, type)
+  head.writeInt32BE(4 + body.length, 1)
+  return Buffer.concat([head, Buffer.from(body, 'latin1')])
+}
+
+it('is closed if it tells the error of a statement and then never ends it, as a coordinator does whose node hangs', async () => {
+  const READY = message('Z', 'I')
+  const REFUSED = message('E', 'SERROR\0C57014\0Mcanceling statement due to statement timeout\0\0')
+  const server = createServer((socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', () => {
+        socket.write(Buffer.concat([message('R', '\0\0\0\0'), READY]))
+        socket.once('data', () => socket.write(REFUSED))
+      })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = new pg.Client({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, ssl: false })
+  client.on('error', () => {})
+  await client.connect()
+  closeIfSilent(client, SILENT_MS)
+  await expect(client.query('insert')).rejects.toThrow('canceling statement')
+  await expect(client.query('rollback')).rejects.toThrow('Connection terminated')
+  server.close()
 })

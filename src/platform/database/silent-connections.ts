@@ -8,8 +8,10 @@ import type pg from 'pg'
 /** The members of pg's client (8.23.1, pinned) that its types do not declare. */
 interface Inside {
   connection: { stream: Socket }
-  /** The statement that was sent and has not been answered. */
+  /** The statement that was sent and has not been answered; null after its error, although the server has not ended it yet. */
   _activeQuery: unknown
+  /** False from the first statement that is sent until the server has ended it, also after an error. */
+  readyForQuery: boolean
 }
 
 /** The connection is closed when a statement has been without an answer in this many looks at it, one after the other. */
@@ -28,11 +30,11 @@ export function closeIfSilent(client: pg.ClientBase, silentMs: number): void {
   let bytesRead = 0
   let looks = 0
   const timer = setInterval(() => {
-    if (inside._activeQuery !== unanswered || stream.bytesRead !== bytesRead) {
+    if (inside.readyForQuery || inside._activeQuery !== unanswered || stream.bytesRead !== bytesRead) {
       unanswered = inside._activeQuery
       bytesRead = stream.bytesRead
       looks = 0
-    } else if (unanswered && ++looks >= LOOKS) {
+    } else if (++looks >= LOOKS) {
       // If this process was busy, the answer may have arrived. The immediate runs after the socket was read.
       setImmediate(() => stream.bytesRead === bytesRead && stream.destroy())
     }
