@@ -317,6 +317,7 @@ describe('the receiver refuses', () => {
     const isAdmitted = (remoteAddress: string) => clients.admit(remoteAddress, remoteAddress) === undefined
     expect(['::ffff:192.0.2.1', '::ffff:192.0.2.2', '2001:db8::1', '2001:db8:0:1::1'].map(isAdmitted)).toEqual([true, true, true, true])
     expect(['192.0.2.1', '::FFFF:192.0.2.2', '2001:db8:0:0:9::9'].map(isAdmitted)).toEqual([false, false, false])
+    expect(['2001:db8::5:1:2:3:4', '2001:db8::6:1:2:3:4'].map(isAdmitted)).toEqual([true, true])
   })
 
   test('more connections than are allowed in all', async () => {

@@ -1,5 +1,5 @@
 /** The clients of the receiver: what each connection and each address has done, and when it is too much. */
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../../platform/access/network.ts'
 
 export interface ReceiverLimits {
   /** Connections in all, and of one address. */
@@ -188,15 +188,4 @@ export class Clients {
     this.#byAddress.set(address, use)
     return use
   }
-}
-
-/** The address, or the /64 of an IPv6 address: a client has all addresses of such a network. */
-function networkOf(remoteAddress: string): string {
-  // The system writes IPv4 addresses in this form if one socket serves both families.
-  const address = remoteAddress.replace(/^::ffff:(?=[\d.]+$)/i, '')
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':')
-  if (tail !== undefined) groups.push(...Array<string>(8 - groups.length).fill('0'))
-  return groups.slice(0, 4).join(':')
 }
