@@ -7,7 +7,7 @@ import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml } from '../platform/html.ts'
-import { textOfHtml } from '../platform/html-text.ts'
+import { textOfSanitized } from '../platform/html-text.ts'
 import { AppError, badInput, notFound } from '../platform/http/errors.ts'
 import { newHexToken, tokenHash } from '../platform/secrets.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
@@ -111,7 +111,8 @@ export async function preview(context: Context, table: TableRef, record: RecordR
   const unclosed = [request.subject, request.body].flatMap(unclosedTokens).slice(0, MAX_PROBLEMS)
   const problems = [...unresolved.map((token) => problemOf(token, texts)), ...unclosed.map((text) => `${text}…: ${UNCLOSED}`)]
   if (!subject.trim()) problems.push('The subject is empty')
-  if (!textOfHtml(html) && !/<img\b/.test(html)) problems.push('The body is empty')
+  const text = textOfSanitized(html)
+  if (!text && !/<img\b/.test(html)) problems.push('The body is empty')
   if (leftOut.length) problems.push('An image is left out: only PNG, JPEG, GIF and WebP can be sent')
   const suppressed = await suppressedAmong(
     context.db,
@@ -119,7 +120,7 @@ export async function preview(context: Context, table: TableRef, record: RecordR
     request.recipients.map(({ email }) => email),
   )
   for (const [email, { message }] of suppressed) problems.push(`${email}: ${message}`)
-  return { subject, html: restore(html, dataUrls), text: restore(textOfHtml(html), dataUrls, MAX_DATA_URL_TEXT), unresolved, problems }
+  return { subject, html: restore(html, dataUrls), text: restore(text, dataUrls, MAX_DATA_URL_TEXT), unresolved, problems }
 }
 
 /** @throws AppError 400 when the values of the tokens are too long */
