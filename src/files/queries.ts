@@ -53,12 +53,6 @@ export async function findReadable(
 
 /** True if the record of the file still exists. */
 export async function hasRecord(db: Database, path: string, tableId: number): Promise<boolean> {
-  if (!db.isElsewhere(tableId)) {
-    const found = await db.query(
-      sql`select 1 from stored_files f join ${recordsOf(tableId)} r on r.id = f.record_id where f.path = ${path} and f.table_id = ${tableId}`,
-    )
-    return found.length > 0
-  }
   const [file] = await db.query<{ record_id: number | null }>(
     sql`select record_id from stored_files where path = ${path} and table_id = ${tableId}`,
   )
