@@ -167,7 +167,7 @@ describe('a CSV file', () => {
     for (const [name, cells] of Object.entries(columns))
       expect(made.map((row: Record<string, unknown>) => row[name.toLowerCase()])).toEqual(cells.slice(3))
     expect(made[1].mixed).toBe('2.5')
-    // A comma between quotes in a file with commas is none of a decimal.
+    // If commas separate the cells, one between quotes marks no decimals.
     expect(typesOf(await guess(account, 'Name,Price\nx,"1,5"\n'))).toEqual({ Name: 'text', Price: 'text' })
   })
 

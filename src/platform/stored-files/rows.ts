@@ -126,7 +126,7 @@ export const withPresentHosts = (column: Sql): { list: Sql; isOutdated: Sql } =>
     select from jsonb_array_elements(${column}) as e (entry) join stored_files f on f.path = e.entry->>'path' where f.host <> e.entry->>'host')`,
 })
 
-/** The paths of entries, for the functions below. */
+/** The paths of entries, as the functions of `held.ts` take them. */
 export const pathsOf = (entries: readonly Pick<FileEntry, 'path'>[]): string[] => entries.map(({ path }) => path)
 
 /** Notes the hash of a file of an earlier release. */
