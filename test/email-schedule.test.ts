@@ -4,6 +4,7 @@ import { leaseDue } from '../src/email/outbound/lease.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { forgetQueuedMails } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -13,7 +14,7 @@ const app = await testApp({}, { worker: true })
 
 beforeEach(async () => {
   // Mails that other tests have left waiting stay where they are.
-  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  await forgetQueuedMails(app)
   smtp.received.length = 0
   smtp.recipients.clear()
   smtp.onContent = {}

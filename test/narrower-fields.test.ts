@@ -173,13 +173,14 @@ test('an import that has begun takes back what a field is about to lose', async 
   expect(body).toHaveLength(1)
 })
 
-test('a write that is running when the check begins is found by it', async () => {
+// The check gives up after some two seconds, within which a slow machine may not see it wait.
+test('a write that is running when the check begins is found by it', { retry: 3 }, async () => {
   const table = await dealsTable()
   const writer = await app.db.connect()
   await writer.query(`begin; update t${table}.records set amount = 7.25 where id = 5`)
   const changed = as.post(`/api/table/${table}/field/amount/update`, { decimals: 1 })
   const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'lock table %'`
-  await expect.poll(async () => (await app.db.query(waiting)).length).toBe(1)
+  await expect.poll(async () => (await app.db.query(waiting)).length, { timeout: 5_000, interval: 10 }).toBe(1)
   await writer.query('commit')
   await writer.end()
   expect((await changed).status).toBe(409)
