@@ -78,6 +78,29 @@ it('reads a tab of many tasks only after the access check', async () => {
   expect(log).toEqual([...TOGETHER, ...ONE_BY_ONE])
 })
 
+it('reads a tab of few tasks with long details only after the access check', async () => {
+  const { create, member, keys } = await onRecord()
+  for (const title of ['One', 'Two']) await create(member, { title, details: 'a'.repeat(40_000) })
+  for (let round = 0; round < 2; round++) await mine(keys.personal)
+  await create(member, { title: 'Three', details: 'a'.repeat(40_000) })
+  const log = watched()
+  for (const body of [{}, {}, { limit: 1 }, { offset: 4 }, { search: 'one' }]) await mine(keys.personal, body)
+  expect(log).toEqual([...TOGETHER, ...ONE_BY_ONE, ...ONE_BY_ONE, ...ONE_BY_ONE, 'list', ...ONE_BY_ONE])
+})
+
+it('measures a tab again after fifty searches, because it may have grown', async () => {
+  const { create, member, keys } = await onRecord()
+  const task = await create(member, { title: 'One' })
+  for (let round = 0; round < 2; round++) await mine(keys.personal)
+  const log = watched()
+  for (let round = 0; round < 50; round++) await mine(keys.personal, { search: 'one' })
+  expect(log.splice(0).slice(-3)).toEqual([...TOGETHER, 'list'])
+  await app.as(member).post(`/api/task/${task.body.id}/update`, { details: 'a'.repeat(100_000) })
+  log.splice(0)
+  for (let round = 0; round < 51; round++) await mine(keys.personal, { search: 'one' })
+  expect(log.slice(-5)).toEqual([...TOGETHER, 'list', ...ONE_BY_ONE])
+})
+
 it('refuses a revoked key as before, and reads nothing more for it', async () => {
   const { path, keys, member, keyOf, account } = await onRecord()
   const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })

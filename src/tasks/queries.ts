@@ -7,7 +7,7 @@ import { RecordPath } from '../platform/http/schemas.ts'
 import { WrittenList } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
-import { RecordTaskQuery, type Task, type TaskCount, TaskQuery } from './schema.ts'
+import { RecordTaskQuery, Task, type TaskCount, TaskQuery } from './schema.ts'
 import { writeTasks } from './task-json.ts'
 
 /** The columns on the wire. @param k alias of a row of tasks */
@@ -35,7 +35,9 @@ export async function listOnRecord(
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<WrittenList<Task>> {
   // A record has few tasks, so this is a short read.
-  return page(db.readShortPrinted, onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, limit, offset)
+  const order = status === 'open' ? ORDER_OF_OPEN : ORDER
+  const { list } = await page(db.readShortPrinted, onRecord(tableId, recordId, status), order, limit, offset)
+  return list
 }
 
 const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Sql[] => [
@@ -44,28 +46,34 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
-  const ask = isShortTab(db, reach, query) ? db.readShortPrinted : db.queryPrinted
-  const list = await page(ask, ofUser(reach, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
-  if (!query.search) noteLength(db, reach, query, list.total)
+  const known = shortTab(db, reach, query)
+  const ask = known ? db.readShortPrinted : db.queryPrinted
+  const { list, size } = await page(ask, ofUser(reach, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
+  if (!query.search) noteSize(db, reach, query, size)
+  else if (known && ++known.searches === MOST_SEARCHES)
+    noteSize(db, reach, query, await sizeOf(db.queryPrinted, ofUser(reach, { ...query, search: '' })))
   return list
 }
 
 /** A page with the total reads all tasks of its tab, which takes less than a millisecond up to this number. */
 const SHORT = 500
-/** Each word of a search is looked for in all of them. */
+/** Each word of a search is looked for in all their titles and details, which takes 2 ms for so many bytes. */
+const SHORT_BYTES = 100_000
 const MOST_WORDS = 3
+/** After so many searches a tab is measured again, because it may have grown since it was listed. */
+const MOST_SEARCHES = 50
 const MOST_NOTED = 10_000
-/** The tabs of users that were short when they were last read without a search. */
-const shortTabs = memo((_: Database) => new BoundedMap<string, true>(MOST_NOTED))
+/** The tabs of users that were short when they were last measured, with the searches in them since then. */
+const shortTabs = memo((_: Database) => new BoundedMap<string, { searches: number }>(MOST_NOTED))
 const tabName = ({ userId }: TaskReader, { tab, include_done }: UserQuery) => `${userId} ${tab} ${include_done === true}`
 
-/** Whether a page of the tab is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
-const isShortTab = (db: Database, reach: TaskReader, query: UserQuery): boolean =>
-  query.tab !== 'all' && wordsOf(query).length <= MOST_WORDS && shortTabs(db).get(tabName(reach, query)) === true
+/** The tab, if a page of it is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
+const shortTab = (db: Database, reach: TaskReader, query: UserQuery): { searches: number } | undefined =>
+  query.tab !== 'all' && wordsOf(query).length <= MOST_WORDS ? shortTabs(db).get(tabName(reach, query)) : undefined
 
-function noteLength(db: Database, reach: TaskReader, query: UserQuery, total = Number.POSITIVE_INFINITY): void {
-  if (total > SHORT) shortTabs(db).delete(tabName(reach, query))
-  else shortTabs(db).set(tabName(reach, query), true)
+function noteSize(db: Database, reach: TaskReader, query: UserQuery, { total, textBytes }: Size): void {
+  if (total > SHORT || textBytes > SHORT_BYTES) shortTabs(db).delete(tabName(reach, query))
+  else shortTabs(db).set(tabName(reach, query), { searches: 0 })
 }
 
 /** Lists of changed tasks may be long, and a cursor without `updated_since` is refused. */
@@ -78,7 +86,7 @@ export const tasksOfRecord = readAhead(RecordTaskQuery.extend(RecordPath.shape),
 
 /** As above, for a short tab of the caller. */
 export const tasksOfCaller = readAhead(TaskQuery, (db, caller, query) =>
-  isPlainPage(query) && isShortTab(db, caller, query) ? listOfUser(db, caller, query) : undefined,
+  isPlainPage(query) && shortTab(db, caller, query) ? listOfUser(db, caller, query) : undefined,
 )
 
 type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
@@ -124,8 +132,15 @@ const TABS = {
 const hasWord = (word: string): Sql =>
   sql`position((select lower(${word}::text collate pg_c_utf8)) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
+interface Size {
+  /** The number of tasks on all pages. */
+  total: number
+  /** The bytes of their titles and details. */
+  textBytes: number
+}
+
 /**
- * One page, and the total.
+ * One page, and the size of all pages together.
  * @param ask the method of the database to use
  * @param parts each has a `from` and a `where` for tasks `k`; no task is in two parts
  * @param order of rows `k`
@@ -136,22 +151,37 @@ async function page(
   order: Sql,
   limit: number,
   offset: number,
-): Promise<WrittenList<Task>> {
-  const found = sql`(${join(
+): Promise<{ list: WrittenList<Task>; size: Size }> {
+  const rows = await ask(
+    sql`select k.*, count(*) over () as total, ${TEXT_BYTES} over () as text_bytes
+      from ${found(parts)} order by ${order} limit ${limit} offset ${offset}`,
+    'tasks:list',
+  )
+  // A page beyond the end has no row with the total.
+  if (!rows.length && (limit <= 0 || offset !== 0)) {
+    const size = await sizeOf(ask, parts)
+    return { list: new WrittenList('[]', { total: size.total }), size }
+  }
+  const list = writeTasks(rows)
+  return { list, size: { total: list.total ?? 0, textBytes: rows.length && Number(rows.textOf(0, COLUMNS + 1)) } }
+}
+
+/** @param ask and @param parts as for `page` */
+async function sizeOf(ask: Database['readShortPrinted'], parts: readonly Sql[]): Promise<Size> {
+  const rows = await ask(sql`select count(*), coalesce(${TEXT_BYTES}, 0) from ${found(parts)}`, 'tasks:size')
+  return { total: Number(rows.textOf(0, 0)), textBytes: Number(rows.textOf(0, 1)) }
+}
+
+const found = (parts: readonly Sql[]): Sql =>
+  sql`(${join(
     parts.map((part) => sql`select ${LISTED} from ${part}`),
     ' union all ',
   )}) k`
-  const rows = await ask(
-    sql`select k.*, count(*) over () as total from ${found} order by ${order} limit ${limit} offset ${offset}`,
-    'tasks:list',
-  )
-  if (rows.length || (limit > 0 && offset === 0)) return writeTasks(rows)
-  // A page beyond the end has no row with the total.
-  const beyond = await ask(sql`select count(*) from ${found}`, 'tasks:beyond')
-  return new WrittenList('[]', { total: Number(beyond.textOf(0, 0)) })
-}
 
 const LISTED = taskColumns(sql`k`)
+const COLUMNS = Object.keys(Task.shape).length
+/** PostgreSQL knows the size of a text that it keeps apart and compressed without reading it. */
+const TEXT_BYTES = sql`sum(octet_length(k.title) + coalesce(octet_length(k.details), 0))`
 
 /** Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). */
 const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,
