@@ -177,6 +177,19 @@ it('names the refusal before the fault of a body that arrives with the access ch
   expect((await broken(revoked)).status).toBe(401)
 })
 
+it('sends no text ahead that PostgreSQL cannot store', async () => {
+  const { create, member, keys } = await onRecord()
+  await create(member, { title: 'Mine' })
+  for (let round = 0; round < 2; round++) await mine(keys.personal)
+  const log = watched()
+  for (const search of ['a\0b', 'a\ud800b']) {
+    const refused = { message: expect.stringMatching(/^search: must not contain/) }
+    expect((await mine(keys.personal, { search })).body).toMatchObject(refused)
+    await expect(app.as(keys.personal).rpc.tasks.list.query({ search })).rejects.toMatchObject(refused)
+  }
+  expect(log).toEqual(['checked', 'checked', 'checked', 'checked'])
+})
+
 it('passes the failure of a read on to a caller who is admitted, and to nobody else', async () => {
   const { path, keys, create, member, keyOf, account } = await onRecord()
   await create(member, { title: 'Mine' })

@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Database } from '../database/database.ts'
+import { isValidText } from '../http/text-encoding.ts'
 import { memo } from '../memo.ts'
 import type { Actor, Credentials } from './authenticate.ts'
 import { type Access, type AccessRequest, type Admission, admit, type ExpectedCaller, type ReadAhead } from './authorize.ts'
@@ -24,7 +25,7 @@ export const readAhead =
   ): ReadAhead<Result> =>
   (db, caller, input) => {
     const { success, data } = schema.safeParse(input)
-    return success ? read(db, caller, data) : undefined
+    return success && isValidText(data) ? read(db, caller, data) : undefined
   }
 
 const MOST_CALLERS = 10_000

@@ -5,9 +5,17 @@ import { badInputs, type Issue } from './errors.ts'
  * @throws AppError 400 naming each place
  */
 export function refuseInvalidText(value: unknown): void {
+  const issues = invalidTexts(value)
+  if (issues.length) throw badInputs(issues)
+}
+
+/** Whether `refuseInvalidText` refuses nothing in the value. */
+export const isValidText = (value: unknown): boolean => invalidTexts(value).length === 0
+
+function invalidTexts(value: unknown): Issue[] {
   const issues: Issue[] = []
   walk(value, [], issues)
-  if (issues.length) throw badInputs(issues)
+  return issues
 }
 
 function walk(value: unknown, path: (string | number)[], issues: Issue[]): void {
