@@ -8,7 +8,8 @@ import { createServer } from 'node:net'
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(10_000, 30_000)
+    // `fetch` refuses to speak with some ports, 10080 among them.
+    const port = randomInt(11_000, 30_000)
     if (await isFree(port)) return port
   }
 }
