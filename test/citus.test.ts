@@ -248,4 +248,18 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     await cluster.workers[1].start()
     expect(await titles(lost)).toEqual(['Case 0', 'Case 1', 'Case 2'])
   })
+
+  test('a node whose standby has taken over is asked at its new address', async () => {
+    const space = await newSpace()
+    await place(space, second)
+    const id = await table(space, 3)
+    expect(await countOnNode(id)).toBe(3)
+    const { host, port } = cluster.workers[1].connection
+    const standby = (await cluster.takeOver()).connection
+    await cluster.coordinator.query(
+      `select citus_update_node(nodeid, '${standby.host}', ${standby.port}) from pg_dist_node where nodename = '${host}' and nodeport = ${port}`,
+    )
+    expect(await countOnNode(id)).toBe(3)
+    expect(await titles(id)).toEqual(['Case 0', 'Case 1', 'Case 2'])
+  })
 })

@@ -1,5 +1,5 @@
 /** A coordinator and two workers with Citus, of the embedded PostgreSQL and the folder that CITUS_DIR names. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -25,6 +25,8 @@ export interface CitusCluster {
   workers: [Server, Server]
   /** The name of a node, as an operator gives it to `space place`. */
   nameOf(node: Server): string
+  /** Ends the second worker and starts a server with its data at another address, as a standby that takes over. Citus is not told. */
+  takeOver(): Promise<Server>
   stop(): Promise<void>
 }
 
@@ -63,6 +65,13 @@ export async function startNodes(): Promise<CitusCluster> {
     coordinator,
     workers,
     nameOf: ({ connection: { host, port } }) => `${host}:${port}`,
+    async takeOver() {
+      await workers[1].kill()
+      const folder = join(root, 'standby')
+      renameSync(workers[1].connection.host, folder)
+      workers[1] = await start(folder)
+      return workers[1]
+    },
     async stop() {
       for (const server of [coordinator, ...workers]) await server.kill()
       rmSync(root, { recursive: true, force: true })

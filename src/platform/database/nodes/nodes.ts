@@ -124,8 +124,11 @@ const nodeAway = (name: string, cause: unknown) => unavailable(`The node ${name}
 /** True if another node may answer, because this one does not answer or does not have the table. */
 const isOfNode = (error: unknown) => isDatabaseAway(error) || sqlState(error) === '42P01' || sqlState(error) === '3F000'
 
-/** Changes with every table that is placed, moved or dropped. */
-const MARK = sql`select concat_ws(' ', count(*), sum(placementid), sum(placementid * groupid)) as mark from pg_dist_placement`
+/** Changes with every table that is placed, moved or dropped, and with the address of a node, which a standby that takes over changes. */
+const MARK = sql`
+  select concat_ws(' ', count(*), sum(placementid), sum(placementid * groupid),
+    (select string_agg(concat_ws(' ', groupid, nodename, nodeport), ' ' order by groupid) from pg_dist_node where noderole = 'primary')) as mark
+  from pg_dist_placement`
 
 /** The tables of records on nodes other than the main server, whose group is 0. */
 const PLACED = sql`
