@@ -44,6 +44,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
       fields: [
         { name: 'Title', type: 'text' },
         { name: 'Amount', type: 'number' },
+        { name: 'Owner', type: 'user' },
       ],
     })
     expect({ status, body }).toMatchObject({ status: 200 })
@@ -130,6 +131,32 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect(taken).toBe(body.id)
     expect(await titles(id)).toEqual(['Case 0', 'Case 1', 'Case 2'])
     await other.stop()
+  })
+
+  /** Lets the service take the records of all spaces for records on the coordinator, until it looks where they are. */
+  function forgetPlacement(): void {
+    const { db } = app
+    const forgotten = [vi.spyOn(db, 'isElsewhere').mockReturnValue(false), vi.spyOn(db, 'records').mockReturnValue(db)]
+    const look = vi.spyOn(db, 'refreshPlacement').mockImplementation(async () => {
+      for (const spy of [...forgotten, look]) spy.mockRestore()
+      await db.refreshPlacement()
+    })
+  }
+
+  test.each([
+    ['a create', 'records/create', { data: { title: 'new' } }, {}],
+    ['a create with an Idempotency-Key', 'records/create', { data: { title: 'new' } }, { 'idempotency-key': 'create' }],
+    ['an update with an Idempotency-Key', 'record/1/update', { data: { title: 'new' } }, { 'idempotency-key': 'update' }],
+    ['a page', 'records/query', { order_by: 'created_by' }, {}],
+    ['groups', 'records/groups', { by: 'created_by' }, {}],
+  ])('%s is repeated by a service that does not know yet where the space is', async (_, path, input, headers) => {
+    const space = await newSpace()
+    await place(space, first)
+    const id = await table(space, 1)
+    forgetPlacement()
+    const { status, body } = await owner().post(`/api/table/${id}/${path}`, input, headers)
+    expect({ status, body, isKnown: app.db.isElsewhere(id) }).toMatchObject({ status: 200, isKnown: true })
+    expect((await titles(id)).filter((title: string) => title === 'new')).toHaveLength(path.endsWith('e') ? 1 : 0)
   })
 
   test('a wrong space or node is refused with the reason', async () => {

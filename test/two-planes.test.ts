@@ -4,6 +4,8 @@
  */
 import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { badInput } from '../src/platform/http/errors.ts'
+import { withDefinition } from '../src/tables/with-definition.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { NODE_ROLE } from './support/node-role.ts'
 import { relationsOf, SYSTEM_TABLES } from './support/relations.ts'
@@ -166,6 +168,36 @@ describe('with the records on another server', () => {
       const { system } = relationsOf(text)
       expect(system, text).toEqual([])
     }
+  })
+})
+
+describe('work during which the table is placed on a node', () => {
+  /** What the service does if the first attempt fails and it would find the table elsewhere. */
+  async function afterFailure(error: Error): Promise<{ attempts: number; looks: number }> {
+    let [attempts, looks] = [0, 0]
+    const db = Object.create(here.db, {
+      hasNodes: { value: true },
+      isElsewhere: { value: () => looks > 0 },
+      refreshPlacement: { value: async () => void looks++ },
+    }) as typeof here.db
+    await withDefinition({ db }, { id: table.id, version: 1 }, async () => {
+      if (attempts++ === 0) throw error
+    }).catch((thrown: unknown) => expect(thrown).toBe(error))
+    return { attempts, looks }
+  }
+  const answered = (severity: string, code: string) => Object.assign(new pg.DatabaseError('answered', 0, 'error'), { severity, code })
+
+  test.each([
+    ['is repeated if its statement was refused', answered('ERROR', '0A000'), { attempts: 2, looks: 1 }],
+    [
+      'is not repeated after the loss of its connection: it may be committed',
+      new Error('Connection terminated'),
+      { attempts: 1, looks: 0 },
+    ],
+    ['is not repeated after a shutdown: it may be committed', answered('FATAL', '57P01'), { attempts: 1, looks: 0 }],
+    ['is not repeated after an error of the caller, and nothing is asked', badInput('data', 'is required'), { attempts: 1, looks: 0 }],
+  ])('%s', async (_, error, expected) => {
+    expect(await afterFailure(error)).toEqual(expected)
   })
 })
 

@@ -2,8 +2,8 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
-import { type Database, sql } from '../platform/database/database.ts'
-import { isOutdated } from '../platform/database/outdated-definition.ts'
+import { sql } from '../platform/database/database.ts'
+import { isOutdated, isPlacedSince } from '../platform/database/outdated-definition.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { tableDefinition, tableDefinitions } from './definition-cache.ts'
 
@@ -33,7 +33,7 @@ export async function withDefinition<T>(
       if (result !== STALE) return result as T
     } catch (error) {
       // After an error a transaction can only be rolled back. A request with an Idempotency-Key is then repeated as a whole (trpc.ts).
-      const isRepeated = !db.inTransaction() && ((await wasPlaced(db, table.id, wasElsewhere)) || isOutdated(error))
+      const isRepeated = !db.inTransaction() && ((await isPlacedSince(db, table.id, wasElsewhere, error)) || isOutdated(error))
       if (!isRepeated || failedWith === definition.version) throw error
       failedWith = definition.version
     }
@@ -41,13 +41,6 @@ export async function withDefinition<T>(
     if (!definition) throw notFound('Table')
   }
   throw unavailable('The table is being changed; retry')
-}
-
-/** True if the records have been placed on a node since. Citus refuses some statements that were written for records on the main server. */
-async function wasPlaced(db: Database, tableId: number, wasElsewhere: boolean): Promise<boolean> {
-  if (!db.hasNodes) return false
-  await db.refreshPlacement()
-  return db.isElsewhere(tableId) !== wasElsewhere
 }
 
 /**

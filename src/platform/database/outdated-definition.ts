@@ -2,6 +2,7 @@
 import { TRPCError } from '@trpc/server'
 import pg from 'pg'
 import { sqlState } from '../http/errors.ts'
+import type { Database } from './database.ts'
 
 /** Thrown when a table has been changed since its definition was read. */
 export const outdated = new Error('The definition of the table is outdated')
@@ -14,7 +15,7 @@ const REFUSES_OLD_PLANS = 'RevalidateCachedQuery'
 
 /** True if the error is `outdated`, or a database error with the same cause, also if tRPC has wrapped it. */
 export function isOutdated(thrown: unknown): boolean {
-  const error = thrown instanceof TRPCError ? thrown.cause : thrown
+  const error = causeOf(thrown)
   return error === outdated || CHANGED.has(sqlState(error) ?? '') || isOutdatedPlan(error)
 }
 
@@ -25,3 +26,16 @@ export function isOutdated(thrown: unknown): boolean {
 export function isOutdatedPlan(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === NOT_SUPPORTED && error.routine === REFUSES_OLD_PLANS
 }
+
+/**
+ * True if the records were placed on a node since the statement was written. Citus refuses some statements that were written for records on the
+ * main server. After any other error nothing is asked: the caller is at fault, or a write may have been committed before its connection was lost.
+ */
+export async function isPlacedSince(db: Database, tableId: number, wasElsewhere: boolean, thrown: unknown): Promise<boolean> {
+  const error = causeOf(thrown)
+  if (!db.hasNodes || !(error instanceof pg.DatabaseError) || error.severity !== 'ERROR') return false
+  await db.refreshPlacement()
+  return db.isElsewhere(tableId) !== wasElsewhere
+}
+
+const causeOf = (thrown: unknown) => (thrown instanceof TRPCError ? thrown.cause : thrown)

@@ -1,7 +1,8 @@
-/** Calls with an Idempotency-Key: they run once, and again as a whole if their table was changed in the meantime. */
+/** Calls with an Idempotency-Key: they run once, and again as a whole if their table was changed or placed on a node in the meantime. */
 import type { Actor } from '../access/authenticate.ts'
 import type { Admission } from '../access/authorize.ts'
-import { isOutdated } from '../database/outdated-definition.ts'
+import type { Database } from '../database/database.ts'
+import { isOutdated, isPlacedSince } from '../database/outdated-definition.ts'
 import { unavailable } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { RequestContext } from './request-context.ts'
@@ -13,30 +14,34 @@ export type Headers = Record<string, string>
 const ATTEMPTS = 10
 
 /**
- * Repeats a request with an Idempotency-Key if the table of the path was changed while its transaction ran: after an error the whole
- * transaction is rolled back, so a service cannot repeat its part of it.
+ * Repeats a request with an Idempotency-Key if the table of the path was changed or placed on a node while its transaction ran: after an
+ * error the whole transaction is rolled back, so a service cannot repeat its part of it.
  * @throws AppError 503 if the table is still being changed after ten attempts; the error itself if the table has not been changed
  */
 export async function withCurrentTable<Result>(
+  db: Database,
   admission: Admission,
   admitAgain: () => Promise<Admission>,
   attempt: (admission: Admission) => Promise<Result>,
 ): Promise<Result> {
   let current = admission
   for (let left = ATTEMPTS; ; left--) {
+    const { table_id: tableId = 0 } = tableOf(current)
+    const wasElsewhere = db.isElsewhere(tableId)
     try {
       return await attempt(current)
     } catch (error) {
-      if (!isOutdated(error)) throw error
+      const isPlaced = await isPlacedSince(db, tableId, wasElsewhere, error)
+      if (!isPlaced && !isOutdated(error)) throw error
       if (left === 1) throw unavailable('The table is being changed; retry')
       const next = await admitAgain()
-      if (tableVersionOf(next) === tableVersionOf(current)) throw error
+      if (!isPlaced && tableOf(next).table_version === tableOf(current).table_version) throw error
       current = next
     }
   }
 }
 
-const tableVersionOf = ({ row }: Admission) => (row as { table_version?: number }).table_version
+const tableOf = ({ row }: Admission) => row as { table_id?: number; table_version?: number }
 
 /**
  * Runs the call once for its Idempotency-Key, and returns the stored answer to a repetition.

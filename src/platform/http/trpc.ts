@@ -158,7 +158,7 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
     const result =
       key === undefined
         ? await readingWhere(request, { type, access, row: admission.row }, () => proceed(admission))
-        : await withCurrentTable(admission, admitAgain, (current) =>
+        : await withCurrentTable(request.deps.db, admission, admitAgain, (current) =>
             repeatable(request, current.actor, { path, key, raw: comparable(), headers }, () => proceed(current)),
           )
     for (const name in headers) request.setHeader(name, headers[name] as string)
