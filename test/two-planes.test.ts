@@ -5,6 +5,8 @@
 import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { badInput } from '../src/platform/http/errors.ts'
+import { insertRows, updateRow } from '../src/records/rows.ts'
+import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { withDefinition } from '../src/tables/with-definition.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { NODE_ROLE } from './support/node-role.ts'
@@ -159,6 +161,27 @@ describe('with the records on another server', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     const { body } = await elsewhere.as(member).post(`${path}/records/create`, { data: { later: '1', latest: '2' } })
     expect(body.data).toMatchObject({ later: '1', latest: '2' })
+  })
+
+  test('a write by an outdated definition is undone, and its transaction goes on', async () => {
+    const { db } = elsewhere
+    const definition = async () => {
+      const found = (await tableDefinitions(db, [table.id])).get(table.id)
+      if (!found) throw new Error('The table is gone')
+      return found
+    }
+    const outdated = await definition()
+    expect((await here.as(owner).post(`${path}/fields/create`, { name: 'Newest', type: 'text' })).status).toBe(200)
+    const texts = async () => (await here.as(viewer).post(`${path}/records/query`, {})).body.map(({ text }: { text: string }) => text)
+    const before = await texts()
+    const by = { now: new Date(), userId: null }
+    const cells = new Map([['text', 'written late']])
+    await db.transaction(async () => {
+      expect(await updateRow(db, outdated, first.id, cells, { ...by, ifMatch: undefined })).toBeUndefined()
+      expect(await insertRows(db, outdated, [cells], by)).toEqual([])
+      expect(await insertRows(db, await definition(), [new Map([['text', 'written in time']])], by)).toHaveLength(1)
+    })
+    expect((await texts()).sort()).toEqual([...before, 'written in time'].sort())
   })
 
   test('statements there name records and no system table', () => {
