@@ -28,13 +28,17 @@ declare module 'fastify' {
 }
 
 /**
- * Four requests at once keep a busy process as busy as more would, and each of them is answered sooner. A burst of a party may wait: it
- * is better than an error.
+ * Sixteen requests at once keep a busy process as busy as more would, and each of them is answered sooner. With four it is a little less busy,
+ * and answers sooner still. A burst of a party may wait: it is better than an error. While requests are refused, others have come just before,
+ * so none is served that has waited for long.
  */
-const LIMIT = { places: 64, crowdedPlaces: 4, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
+const PLACES = { places: 64, sharedPlaces: 16, crowdedPlaces: 4, keptFree: 2, competingMs: 10_000, countedMs: 100 }
+const WAITS = { mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 15 }
 /** Below this utilization of the event loop requests mostly wait for the database. */
-const BUSY = 0.6
+const BUSY = 0.7
 const BUSY_SAMPLE_MS = 50
+/** The places double with each sample of a loop that is not busy. All at once would let in a burst that those inside have to wait for. */
+const MOST_SPARE = PLACES.places / PLACES.crowdedPlaces
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
 /** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
@@ -50,7 +54,7 @@ export interface OverloadProtection {
 
 export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const load = watchEventLoop()
-  const limit = new FairLimit({ ...LIMIT, isBusy: () => load.isBusy })
+  const limit = new FairLimit({ ...PLACES, ...WAITS, spareFactor: () => load.spareFactor })
   showLimit(metrics, limit)
   const accounts = new Map<string, string>()
   const paced = new PacedRefusals()
@@ -123,10 +127,11 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
 
 function watchEventLoop() {
   let last = performance.eventLoopUtilization()
-  const load = { isBusy: false, stop: () => clearInterval(samples) }
+  const load = { spareFactor: MOST_SPARE, stop: () => clearInterval(samples) }
   const samples = setInterval(() => {
     const now = performance.eventLoopUtilization()
-    load.isBusy = performance.eventLoopUtilization(now, last).utilization > BUSY
+    const { utilization } = performance.eventLoopUtilization(now, last)
+    load.spareFactor = utilization > BUSY ? 1 : Math.min(2 * load.spareFactor, MOST_SPARE)
     last = now
   }, BUSY_SAMPLE_MS).unref()
   return load
@@ -146,5 +151,5 @@ function strangerParty(ip: string): string {
 function weightOf(url: string): number {
   if (!url.startsWith(RPC_PREFIX)) return 1
   const [path = ''] = url.split('?', 1)
-  return Math.min(path.split(/,|%2c/i).length, LIMIT.crowdedPlaces)
+  return Math.min(path.split(/,|%2c/i).length, PLACES.crowdedPlaces)
 }
