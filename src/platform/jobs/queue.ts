@@ -5,8 +5,6 @@ import { type Clock, type Db, type JobResult, PgBoss, type QueueOptions } from '
 import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
 import { openListener } from '../database/listener.ts'
-import { runStatement } from '../database/pooled-statements.ts'
-import { PreparedNames } from '../database/prepared-statements.ts'
 import { closeIfSilent } from '../database/silent-connections.ts'
 import { inSpan, type OpenSpan } from '../tracing.ts'
 
@@ -177,23 +175,15 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   }
 }
 
-/**
- * The connections of pg-boss. Its frequent statements are prepared, because planning one takes longer than running it. Its own listener pauses
- * for up to 30 s before it reconnects, and until then jobs wait for the next poll.
- */
-function jobDatabase(pool: pg.Pool, db: Database, log: FastifyBaseLogger): Db {
-  const prepared = new PreparedNames()
-  return {
-    // A text without values may be several statements, which cannot be prepared.
-    executeSql: (text, values = []) =>
-      runStatement(pool, { name: values.length ? prepared.nameOf('jobs', text) : undefined, text, values }),
-    async listen(channel, onNotification, onReconnect) {
-      const listener = openListener(db, { channel, log, onNotification, onConnect: onReconnect })
-      await listener.start()
-      return listener
-    },
-  }
-}
+/** The connections of pg-boss. Its own listener pauses for up to 30 s before it reconnects, and until then jobs wait for the next poll. */
+const jobDatabase = (pool: pg.Pool, db: Database, log: FastifyBaseLogger): Db => ({
+  executeSql: (text, values) => pool.query(text, values),
+  async listen(channel, onNotification, onReconnect) {
+    const listener = openListener(db, { channel, log, onNotification, onConnect: onReconnect })
+    await listener.start()
+    return listener
+  },
+})
 
 /**
  * A clock that never jumps. pg-boss subtracts its readings, so when the machine's clock was set back by an hour, workers and schedules
