@@ -157,8 +157,9 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
           try {
             return await Promise.all(jobs.map(run))
           } finally {
-            // After each job pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait.
-            boss.notifyWorker(worker)
+            // After each fetch pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait. If the fetch has left none, the
+            // NOTIFY of a later job wakes the worker.
+            if (jobs.length === taking.batchSize) boss.notifyWorker(worker)
           }
         })
       }
@@ -177,6 +178,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
 
 /** The connections of pg-boss. Its own listener pauses for up to 30 s before it reconnects, and until then jobs wait for the next poll. */
 const jobDatabase = (pool: pg.Pool, db: Database, log: FastifyBaseLogger): Db => ({
+  // Not prepared: a plan that was made while the queue was empty reads all its jobs at each fetch.
   executeSql: (text, values) => pool.query(text, values),
   async listen(channel, onNotification, onReconnect) {
     const listener = openListener(db, { channel, log, onNotification, onConnect: onReconnect })
