@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startArguments } from '../scripts/bench/process.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
@@ -37,10 +38,11 @@ afterAll(async () => {
 /** Starts a worker in a process of its own. */
 async function start(): Promise<void> {
   const { url } = await testDatabase()
-  worker = spawn('node_modules/.bin/node', ['src/main.ts'], {
+  worker = spawn(process.execPath, startArguments(), {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       DATABASE_URL: url,
       DATA_DIR: app.settings.dataDir,
       SECRET_KEY: app.settings.secretKeys.current.toString(),

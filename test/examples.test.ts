@@ -19,8 +19,8 @@ let environment: Record<string, string>
 beforeAll(async () => {
   prepareData(here.dataDir)
   service = await here.start()
-  const { PATH = '' } = process.env
-  environment = { PATH, GRIDPOST_URL: service.url, GRIDPOST_KEY: readLogin(here.dataDir)?.keys.account ?? '' }
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  environment = { PATH, NODE_COMPILE_CACHE, GRIDPOST_URL: service.url, GRIDPOST_KEY: readLogin(here.dataDir)?.keys.account ?? '' }
 })
 afterAll(() => here.cleanUp())
 

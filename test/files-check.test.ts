@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { startArguments } from '../scripts/bench/process.ts'
 import { checkFiles } from '../scripts/files-check.ts'
 import { freePort } from '../scripts/free-port.ts'
 import { thumbnailKey } from '../src/files/thumbnails/thumbnail-keys.ts'
@@ -121,6 +122,7 @@ async function environment(): Promise<Record<string, string>> {
   const { url } = await testDatabase()
   return {
     PATH: process.env.PATH ?? '',
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
     DATABASE_URL: url,
     DATA_DIR: app.settings.dataDir,
     SECRET_KEY: app.settings.secretKeys.current.toString(),
@@ -132,7 +134,7 @@ async function environment(): Promise<Record<string, string>> {
 async function start(): Promise<{ url: string; kill: () => Promise<void> }> {
   const port = await freePort()
   const env = { ...(await environment()), PORT: String(port), ROLE: 'web', RATE_LIMIT_PER_MINUTE: '0', RATE_LIMIT_PER_HOUR: '0' }
-  const child = spawn('node_modules/.bin/node', ['src/main.ts'], { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const child = spawn(process.execPath, startArguments(), { stdio: ['ignore', 'pipe', 'inherit'], env })
   children.add(child)
   await once(child.stdout as NodeJS.ReadableStream, 'data')
   return {

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startArguments } from '../scripts/bench/process.ts'
 import { resumeAll } from '../src/csv/imports/run-import.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
@@ -27,10 +28,11 @@ afterAll(async () => {
 /** Starts a worker in a process of its own. */
 async function start(): Promise<void> {
   const { url } = await testDatabase()
-  worker = spawn('node_modules/.bin/node', ['src/main.ts'], {
+  worker = spawn(process.execPath, startArguments(), {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       DATABASE_URL: url,
       DATA_DIR: app.settings.dataDir,
       SECRET_KEY: app.settings.secretKeys.current.toString(),
