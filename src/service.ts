@@ -9,7 +9,7 @@ import { type Opened, openDeps } from './deps.ts'
 import { type Catcher, mountCatcher, openCaughtMails } from './email/catcher/catcher.ts'
 import { catcherOfService, caughtMailIn, moveIntegrations, type OwnCatcher, openCatcher } from './email/catcher/catcher-port.ts'
 import { CertificateError } from './email/receiver/certificate.ts'
-import { openReceiver, type Receiver } from './email/receiver/receiver.ts'
+import type { Receiver } from './email/receiver/receiver.ts'
 import type { Deps } from './platform/context.ts'
 import { type EmbeddedPostgres, EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from './platform/database/migrations.ts'
@@ -181,6 +181,7 @@ async function listenForOperators(deps: Deps): Promise<FastifyInstance | undefin
 async function receiveMail(deps: Deps): Promise<Receiver | undefined> {
   const { inboundSmtp } = deps.settings
   if (!inboundSmtp) return undefined
+  const { openReceiver } = await import('./email/receiver/receiver.ts')
   return openReceiver(deps).catch((error) => {
     if (error instanceof CertificateError) throw new StartError(error.message)
     throw listenError(error, { ...inboundSmtp, setting: 'INBOUND_SMTP' })

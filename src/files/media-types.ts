@@ -1,6 +1,4 @@
 /** The two media types of a file: the one that its upload claimed, and the one that its bytes show. */
-import { fileTypeFromBuffer } from 'file-type'
-
 /** The media type of bytes about which nothing is known. */
 export const UNKNOWN_TYPE = 'application/octet-stream'
 
@@ -24,6 +22,8 @@ export const DETECTION_BYTES = 4_100
  */
 export async function detectType(start: Uint8Array): Promise<string> {
   const bytes = start.subarray(0, DETECTION_BYTES)
+  // Loaded with the first file, like the parsers that it brings.
+  const { fileTypeFromBuffer } = await import('file-type')
   // The library reads what callers sent: an error only means that it does not recognise the bytes.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined)
   if (!found || (found.mime === 'image/bmp' && !isBitmap(bytes))) return UNKNOWN_TYPE

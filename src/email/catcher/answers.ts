@@ -1,5 +1,4 @@
 /** What the recipient of a caught mail, or their mail server, would send back: a reply, and a delivery report (RFC 3464). */
-import MailComposer from 'nodemailer/lib/mail-composer'
 import { newHexToken } from '../../platform/secrets.ts'
 import type { CaughtMail } from './mail-folder.ts'
 
@@ -18,6 +17,7 @@ export const isReplyAddress = (address: string | undefined): boolean => /\breply
 export async function replyTo(mail: CaughtMail, { from, text }: { from: string; text: string }): Promise<Buffer> {
   const sender = addressOf(from, mail)
   const quoted = (mail.text ?? '').split('\n').map((line) => `> ${line}`)
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const composer = new MailComposer({
     from: sender,
     to: mail.headers['reply-to'] ?? mail.from,

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { SMTPServer } from 'smtp-server'
 import { forbidden, notFound } from '../../platform/http/errors.ts'
 import { BOUNCES, type BounceChoice, replyTo, reportOn } from './answers.ts'
 import { type CaughtMail, openMailFolder } from './mail-folder.ts'
@@ -59,6 +58,8 @@ export async function openCaughtMails(folder: string): Promise<CaughtMails> {
 export async function startCatcher({ port = 0, installation = '', keep = KEEP, folder }: Options = {}): Promise<Catcher> {
   const temporary = folder === undefined ? await mkdtemp(join(tmpdir(), 'gridpost-mail-')) : undefined
   const kept = await openMailFolder(folder ?? temporary ?? '', keep)
+  // Loaded here, because a service on a database of the operator's own has no catcher.
+  const { SMTPServer } = await import('smtp-server')
   const server = new SMTPServer({
     banner: `${BANNER} ${installation}`.trimEnd(),
     disabledCommands: ['AUTH', 'STARTTLS'],

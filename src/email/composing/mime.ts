@@ -1,10 +1,13 @@
 /** Writes messages: their header with nodemailer, and their text here, because that takes a fraction of the time of nodemailer's streams. */
 import { randomUUID } from 'node:crypto'
+import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
-import MailComposer from 'nodemailer/lib/mail-composer'
-import MimeNode from 'nodemailer/lib/mime-node'
+import type Composer from 'nodemailer/lib/mail-composer'
+import type Node from 'nodemailer/lib/mime-node'
 import type { Mailbox } from '../address.ts'
 import { encodeText } from './text-encoding.ts'
+
+const require = createRequire(import.meta.url)
 
 export interface OutgoingMessage {
   from: Mailbox
@@ -38,6 +41,7 @@ export function writeMessage(message: OutgoingMessage, isShown: (address: string
 
 function written({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date, text, html }: OutgoingMessage): Buffer {
   const boundary = `_${randomUUID()}`
+  const MimeNode = require('nodemailer/lib/mime-node') as typeof Node
   const node = new MimeNode(`multipart/alternative; boundary="${boundary}"`)
   const fields = {
     ...{ from: mailbox(from), to: to.map(mailbox), cc: cc.map(mailbox), 'reply-to': replyTo, 'in-reply-to': inReplyTo },
@@ -57,6 +61,7 @@ function part(type: string, content: string): string {
 
 /** nodemailer may not read files or URLs; attachments are passed as streams. */
 function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): Readable {
+  const MailComposer = require('nodemailer/lib/mail-composer') as typeof Composer
   const mail = new MailComposer({
     ...message,
     from: mailbox(from),

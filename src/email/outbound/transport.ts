@@ -1,11 +1,14 @@
 /** SMTP for emails from records. */
+import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
-import DKIM from 'nodemailer/lib/dkim'
+import type nodemailerDkim from 'nodemailer/lib/dkim'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { type OutgoingMessage, writeMessage } from '../composing/mime.ts'
 import { Connections, connect, type SmtpServer, type SmtpSession, tooSlow } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type RefusedRecipient, type SmtpError } from './failure.ts'
+
+const require = createRequire(import.meta.url)
 
 export interface Envelope {
   from: string
@@ -233,6 +236,7 @@ function timeLimit() {
 function signed(message: Buffer | Readable, dkim: DkimSigner | null | undefined): Buffer | Readable {
   if (!dkim) return message
   const { domain, selector, privateKey, folder } = dkim
+  const DKIM = require('nodemailer/lib/dkim') as typeof nodemailerDkim
   return new DKIM({ domainName: domain, keySelector: selector, privateKey, cacheDir: folder, cacheTreshold: SIGNED_IN_MEMORY_BYTES }).sign(
     message,
   )
