@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { queues } from '../src/background.ts'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { connect, deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
 import { readSettings } from '../src/settings.ts'
@@ -48,6 +47,8 @@ async function writeNew(): Promise<void> {
 }
 
 async function deployAll(): Promise<void> {
+  // Loaded only here: the queues come with all parts of the service.
+  const { queues } = await import('../src/background.ts')
   await onOwnDatabase(async (connection) => {
     const applied = await deploy(connection, { queues, log: console.log })
     console.log(applied.length ? `${applied.length} applied.` : 'Nothing to apply.')

@@ -1,13 +1,7 @@
 /** Shared by the scripts: opens the database of the settings, finds the running service, and ends a script. */
-import pino from 'pino'
-import { openDeps } from '../src/deps.ts'
 import type { Deps } from '../src/platform/context.ts'
-import { EmbeddedPostgresError } from '../src/platform/database/embedded/embedded-postgres.ts'
-import { MigrationError } from '../src/platform/database/migrations.ts'
-import { missingRight } from '../src/platform/database/missing-right.ts'
-import { AppError } from '../src/platform/http/errors.ts'
 import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
-import { type Settings, SettingsError } from '../src/settings.ts'
+import type { Settings } from '../src/settings.ts'
 import { freePort } from './free-port.ts'
 
 /** Why a script cannot run, in one line. */
@@ -21,11 +15,23 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
   try {
     await script()
   } catch (error) {
-    const isExpected = [ScriptError, AppError, EmbeddedPostgresError, MigrationError, SettingsError].some((kind) => error instanceof kind)
-    const line = isExpected ? (error as Error).message : missingRight(error)
+    const line = error instanceof ScriptError ? error.message : await expectedLine(error)
     process.stderr.write(`${line ?? (error as Error).stack ?? error}\n`)
     process.exitCode = 1
   }
+}
+
+/** The line of an error that the service expects. Its parts are loaded here, because help and a typing error need none of them. */
+async function expectedLine(error: unknown): Promise<string | undefined> {
+  const [{ EmbeddedPostgresError }, { MigrationError }, { missingRight }, { AppError }, { SettingsError }] = await Promise.all([
+    import('../src/platform/database/embedded/embedded-postgres.ts'),
+    import('../src/platform/database/migrations.ts'),
+    import('../src/platform/database/missing-right.ts'),
+    import('../src/platform/http/errors.ts'),
+    import('../src/settings.ts'),
+  ])
+  const isExpected = [AppError, EmbeddedPostgresError, MigrationError, SettingsError].some((kind) => error instanceof kind)
+  return isExpected ? (error as Error).message : missingRight(error)
 }
 
 /** True if the arguments ask for help. */
@@ -43,6 +49,7 @@ export const argumentProblem = (error: unknown): string => (error as Error).mess
 
 /** Opens the parts of a service without listening, beside a running service or without one. */
 export async function withDeps<T>(settings: Settings, use: (deps: Deps) => Promise<T>): Promise<T> {
+  const [{ openDeps }, { default: pino }] = await Promise.all([import('../src/deps.ts'), import('pino')])
   const log = pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true })) as unknown as Deps['log']
   const { baseUrl } = findService(settings)
   const opened = await openDeps(settings, { log, publicUrl: () => baseUrl, isWorker: false })

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util'
 import { readSettings } from '../src/settings.ts'
 import { argumentProblem, catcherOf, findService, runScript, ScriptError, withDeps } from './runtime.ts'
-import { type Person, type Seeded, seedAccount } from './seed-account.ts'
+import type { Person, Seeded } from './seed-account.ts'
 
 const USAGE = `npm run seed                  make a fresh account with people, keys, two tables and 25 records, and say how to use it
 npm run -s seed -- --json     the same, as exactly one JSON object`
@@ -11,6 +11,8 @@ await runScript(async () => {
   const options = argumentsOf()
   if (options.help) return console.log(USAGE)
 
+  // Loaded only for arguments that can be read: the parts of the service take most of the time of a command.
+  const { seedAccount } = await import('./seed-account.ts')
   const settings = readSettings()
   const server = await smtpServer()
   const account = await withDeps(settings, (deps) => seedAccount(deps, server))
