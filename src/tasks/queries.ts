@@ -50,7 +50,7 @@ export async function listOfUser(db: Database, reach: TaskReader, { limit, offse
   const ask = known ? db.readShortPrinted : db.queryPrinted
   const { list, size } = await page(ask, ofUser(reach, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
   if (!query.search) noteSize(db, reach, query, size)
-  else if (known && ++known.searches === MOST_SEARCHES)
+  else if (known && ++known.searches % SEARCHES_BETWEEN === 0)
     noteSize(db, reach, query, await sizeOf(db.queryPrinted, ofUser(reach, { ...query, search: '' })))
   return list
 }
@@ -61,7 +61,7 @@ const SHORT = 500
 const SHORT_BYTES = 100_000
 const MOST_WORDS = 3
 /** After so many searches a tab is measured again, because it may have grown since it was listed. */
-const MOST_SEARCHES = 50
+const SEARCHES_BETWEEN = 50
 const MOST_NOTED = 10_000
 /** The tabs of users that were short when they were last measured, with the searches in them since then. */
 const shortTabs = memo((_: Database) => new BoundedMap<string, { searches: number }>(MOST_NOTED))
