@@ -24,6 +24,26 @@ describe('rate limits', () => {
     expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
   })
 
+  it('count a broken body that is read while access is checked once, and are named before its fault', async () => {
+    const { keys } = await app.account()
+    minute('10:45:00')
+    const as = app.as(keys.personal)
+    const list = () => as.post('/api/tasks/list', {})
+    const broken = () => as.send('/api/tasks/list', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } })
+    const asked: unknown[] = []
+    for (const ask of [list, broken, list]) {
+      const { status, headers } = await ask()
+      asked.push([status, headers.get('x-ratelimit-remaining')])
+    }
+    expect(asked).toEqual([
+      [200, '9'],
+      [400, '8'],
+      [200, '7'],
+    ])
+    for (let left = 6; left >= 0; left--) await list()
+    expect((await broken()).status).toBe(429)
+  })
+
   it('count each request once, also a wrong one', async () => {
     const { owner, space, keys } = await app.account()
     minute('10:30:00')

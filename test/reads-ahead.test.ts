@@ -88,6 +88,19 @@ it('reads a tab of few tasks with long details only after the access check', asy
   expect(log).toEqual([...TOGETHER, ...ONE_BY_ONE, ...ONE_BY_ONE, ...ONE_BY_ONE, 'list', ...ONE_BY_ONE])
 })
 
+it('reads nothing ahead for changed tasks, which may be many, nor for a cursor without them', async () => {
+  const { create, member, keys, path } = await onRecord()
+  await create(member, { title: 'Mine' })
+  for (let round = 0; round < 2; round++) await mine(keys.personal)
+  const since = '2026-01-01 00:00:00'
+  const log = watched()
+  for (const body of [{ updated_since: since }, { cursor: 'x' }]) {
+    await mine(keys.personal, body)
+    await app.as(keys.personal).get(`${path}/list?${new URLSearchParams(body)}`)
+  }
+  expect(log).toEqual(['checked', 'checked', 'checked', 'checked'])
+})
+
 it('measures a tab again after fifty searches, because it may have grown', async () => {
   const { create, member, keys } = await onRecord()
   const task = await create(member, { title: 'One' })
