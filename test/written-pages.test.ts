@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FieldDef, TableDef } from '../src/fields/definition.ts'
-import { FIELD_TYPES, type FieldType } from '../src/fields/registry.ts'
+import { FIELD_TYPES, type FieldType, TYPES } from '../src/fields/registry.ts'
 import { raw, recordsOf, sql } from '../src/platform/database/database.ts'
 import { lookupsOf, present, type Row } from '../src/records/cells/present.ts'
 import { selectList } from '../src/records/query/print.ts'
@@ -98,16 +98,11 @@ async function filled() {
   const columns = FIELD_TYPES.map((type) => sql`${rows.map((row) => row[type] ?? null)}::text[]`)
   const list = (each: (type: FieldType, index: number) => string) => raw(FIELD_TYPES.map(each).join())
   const definition = await definitionOf(id)
-  const casts = { number: 'numeric', checkbox: 'boolean', date: 'date', datetime: 'timestamp', time: 'time', file: 'jsonb' } as Record<
-    string,
-    string
-  >
-  const cast = (type: FieldType) => casts[type] ?? (type.startsWith('multi') ? 'int[]' : /select|user|lookup/.test(type) ? 'int' : 'text')
   const [first, ...others] = columns
   const unnested = others.reduce((before, column) => sql`${before}, ${column}`, first ?? sql``)
   await app.db.execute(sql`
     insert into ${recordsOf(id)} (created_at, updated_at, created_by, ${list((type) => `"${type}"`)})
-    select '0999-12-31 23:59:59', '10000-01-01 00:00:00', ${account.owner.id}::int, ${list((type, index) => `v.c${index}::${cast(type)}`)}
+    select '0999-12-31 23:59:59', '10000-01-01 00:00:00', ${account.owner.id}::int, ${list((type, index) => `v.c${index}::${TYPES[type].column}`)}
     from unnest(${unnested}) as v (${list((_, index) => `c${index}`)})`)
   return { id, definition }
 }
