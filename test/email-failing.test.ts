@@ -3,7 +3,7 @@ import { generate } from 'selfsigned'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
-import { forgetQueuedMails } from './support/queued-mails.ts'
+import { forgetQueuedMails, untilNoneIsOnItsWay } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -81,6 +81,8 @@ test('a server that refuses connections is tried again, one mail at a time, and 
   for (const subject of ['one', 'two', 'three']) await send(subject)
   await expect.poll(async () => (await listed()).failing?.message).toContain('554')
   expect((await change('test')).body).toMatchObject({ ok: false, error: { code: '554' } })
+  // The mails that were under way when the first one failed have ended.
+  await untilNoneIsOnItsWay(app)
   const before = smtp.connections
   await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
   await expect.poll(() => smtp.connections).toBe(before + 1)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { generate } from 'selfsigned'
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Clients, RECEIVER_LIMITS, type ReceiverLimits } from '../src/email/receiver/clients.ts'
 import { openReceiver, type Receiver } from '../src/email/receiver/receiver.ts'
 import type { Deps } from '../src/platform/context.ts'
@@ -17,8 +17,6 @@ import { databaseProxy } from './support/database-proxy.ts'
 import { mailThread } from './support/mail-thread.ts'
 import { startSmtp } from './support/smtp.ts'
 import { type SmtpClient, smtpClient } from './support/smtp-client.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const smtp = await startSmtp()
 afterAll(() => smtp.close())

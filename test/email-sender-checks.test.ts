@@ -1,7 +1,7 @@
 /** The receiver checks who has sent a mail, by SPF, DKIM, DMARC and ARC, with the DNS of the test. */
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimSign, sealMessage } from 'mailauth'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { openSenderChecks } from '../src/email/authenticity/sender-checks.ts'
 import { openReceiver } from '../src/email/receiver/receiver.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -10,8 +10,6 @@ import { startDns } from './support/dns.ts'
 import { mailThread } from './support/mail-thread.ts'
 import { startSmtp } from './support/smtp.ts'
 import { smtpClient } from './support/smtp-client.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const smtp = await startSmtp()
 afterAll(() => smtp.close())

@@ -165,7 +165,7 @@ test('a pid file whose number now belongs to another process is replaced', async
 test('a server that dies under its user is restarted', async () => {
   const postgres = await open()
   await killServer()
-  await vi.waitFor(async () => expect(await ask(postgres.connection, 'SELECT 1 AS one')).toEqual([{ one: 1 }]), 10_000)
+  await vi.waitFor(async () => expect(await ask(postgres.connection, 'SELECT 1 AS one')).toEqual([{ one: 1 }]), 20_000)
   await postgres.leave()
   expect(isServerRunning()).toBe(false)
 })

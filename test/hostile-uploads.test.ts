@@ -89,7 +89,7 @@ it.each([
   socket.write((await head('POST', comment, `${FORM}Transfer-Encoding: chunked\r\n`)) + (begin && chunk(begin)))
   const megabyte = chunk('z'.repeat(MB))
   for (let sent = 0; sent < 52; sent++) socket.write(megabyte)
-  await vi.waitFor(() => expect(text()).toContain('\r\n\r\n{'), 10_000)
+  await vi.waitFor(() => expect(text()).toContain('\r\n\r\n{'), 20_000)
   socket.destroy()
   expect(outcomeOf(text())).toEqual([413, 'file: must have at most 50 MB'])
   await vi.waitFor(() => expect(stored()).toEqual(before), { timeout: 10_000 })
@@ -179,7 +179,7 @@ it.each([
   try {
     socket.write((await head(method, `${comment}?name=a`, `${type}Content-Length: ${body.length}\r\n`)) + body)
     socket.write(await head('GET', '/api/nothing', ''))
-    await vi.waitFor(() => expect(text()).toContain('No such path'), 5_000)
+    await vi.waitFor(() => expect(text()).toContain('No such path'), 20_000)
     expect(text()).toMatch(/^HTTP\/1\.1 503 /)
   } finally {
     socket.destroy()

@@ -264,7 +264,7 @@ Dot,0,NO,,,,,,,Open
     const names = Array.from({ length: 60 }, (_, i) => `c${i}`)
     const guessed = await guess(account, `${names}\n${names.map(() => cell)}\n`)
     expect(new Set(Object.values(typesOf(guessed)))).toEqual(new Set(['long_text']))
-  }, 10_000)
+  })
 
   test('has long texts where a cell is long or has lines', async () => {
     const account = await app.account()

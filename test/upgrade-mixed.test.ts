@@ -6,7 +6,7 @@ import { call, signIn } from './support/programs.ts'
 import { openReleases, type Release } from './support/releases.ts'
 import { openStream } from './support/streams.ts'
 
-vi.setConfig({ testTimeout: 40_000 })
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 const releases = await openReleases()
 const { previous, smtp, query, run } = releases
@@ -21,7 +21,7 @@ beforeAll(async () => {
   // The first process of this release applies its migrations.
   await run('previous web', 'current web')
   contacts = (await get('previous', `/api/space/${space_id}/tables/list`)).find(({ name }: Row) => name === 'Contacts').id
-}, 60_000)
+})
 afterAll(() => releases.close())
 /** No process has ended by itself, or has answered 500. */
 afterEach(() => expect(releases.troubles()).toEqual([]))
@@ -230,7 +230,7 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
 })
 
 describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s release alone', (sender, worker) => {
-  beforeAll(() => run('previous web', 'current web', `${worker} worker`), 30_000)
+  beforeAll(() => run('previous web', 'current web', `${worker} worker`))
 
   it('mails are sent, also through an integration with a password', async () => {
     const cookie = await signIn(releases.url(`${sender} web`), owner)
