@@ -98,6 +98,20 @@ describe('delivery', () => {
     expect(smtp.received[0]?.email.html === `${html.replaceAll('\r\n', '\n')}\n`).toBe(true)
   })
 
+  test.each([
+    ['without spaces', 'x'.repeat(2_000)],
+    ['with a long link', `See https://a.example/?q=${'=?y_"'.repeat(300)} today`],
+    ['of letters outside of ASCII', `${'ж🙂'.repeat(500)} ё`],
+  ])('puts a subject %s into lines of at most 998 bytes', async (_, subject) => {
+    const file = { name: 'a.txt', type: 'text/plain', open: async () => Readable.from([Buffer.from('a')]) }
+    for (const attachments of [[], [file]]) await deliver(server, envelope(), message({ subject, attachments }), options)
+    for (const { raw, email } of smtp.received) {
+      expect(email.subject).toBe(subject)
+      expect(raw.split('\r\n').filter(({ length }) => length > 998)).toEqual([])
+    }
+    expect(smtp.received).toHaveLength(2)
+  })
+
   test('reports for each recipient whether the server accepted it', async () => {
     smtp.recipients.set('gone@customer.example', 550).set('full@customer.example', 451)
     const to = ['gone@customer.example', 'ann@customer.example', 'full@customer.example']

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
 import type Composer from 'nodemailer/lib/mail-composer'
+import type * as MimeFunctions from 'nodemailer/lib/mime-funcs'
 import type Node from 'nodemailer/lib/mime-node'
 import type { Mailbox } from '../address.ts'
 import { encodeText } from './text-encoding.ts'
@@ -33,10 +34,28 @@ const MOST_AT_ONCE = 262_144
  * @param isShown whether the header may name the address
  */
 export function writeMessage(message: OutgoingMessage, isShown: (address: string) => boolean): Buffer | Readable {
-  const { from, to, cc, ...others } = message
-  const shown = { ...others, from, to: to.filter(({ email }) => isShown(email)), cc: cc.filter(({ email }) => isShown(email)) }
+  const { from, to, cc, subject, ...others } = message
+  const shown = {
+    ...others,
+    subject: foldable(subject),
+    from,
+    to: to.filter(({ email }) => isShown(email)),
+    cc: cc.filter(({ email }) => isShown(email)),
+  }
   const isShort = message.text.length + message.html.length <= MOST_AT_ONCE
   return isShort && message.text && message.html && !message.attachments.length ? written(shown) : streamed(shown)
+}
+
+/** nodemailer folds a header between words only, and a line may have 998 bytes (RFC 5322 §2.1.1). */
+const LONGEST_WORD = 900
+/** The length of each encoded word, as nodemailer makes them. */
+const ENCODED_LENGTH = 52
+
+/** The subject, encoded if it has a word that is too long for a line. */
+function foldable(subject: string): string {
+  if (subject.split(/\s/).every(({ length }) => length <= LONGEST_WORD)) return subject
+  const { encodeWord } = require('nodemailer/lib/mime-funcs') as typeof MimeFunctions
+  return encodeWord(subject, 'Q', ENCODED_LENGTH)
 }
 
 function written({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date, text, html }: OutgoingMessage): Buffer {
