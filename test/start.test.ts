@@ -109,7 +109,7 @@ test('a first start answers, and SIGTERM to npm start ends every process', async
 })
 
 test('Ctrl-C ends every process', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const service = await startService()
   // A terminal sends the signal to every process in the foreground, npm included.
   process.kill(-(service.npm.pid ?? 0), 'SIGINT')
@@ -118,7 +118,7 @@ test('Ctrl-C ends every process', async () => {
 })
 
 test('a second start continues, with the mail catcher on the same port', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const first = await startService()
   const catcher = readServiceFile(dataDir)?.catcher
   expect(readServiceFile(dataDir)).toMatchObject({ url: first.url, isAlive: true })
@@ -132,7 +132,7 @@ test('a second start continues, with the mail catcher on the same port', async (
 })
 
 test('a second service on the same data leaves the mail catcher of the first alone', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const first = await startService()
   const noted = readServiceFile(dataDir)
   const second = await startService()
@@ -149,7 +149,7 @@ test('a second service on the same data leaves the mail catcher of the first alo
 })
 
 test('the start after a crash adopts the database that was left running', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const first = await startService()
   const server = readFileSync(postmasterPid(), 'utf8').split('\n')[0]
   process.kill(-(first.npm.pid ?? 0), 'SIGKILL')
@@ -171,7 +171,7 @@ test('a signal during the start ends the processes that were started', async () 
 })
 
 test('a second service on the same data shares the database, which stops with the last of them', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const first = await startService()
   const second = await startService()
   first.npm.kill('SIGTERM')
@@ -183,7 +183,7 @@ test('a second service on the same data shares the database, which stops with th
 })
 
 test('a pending request is answered before the end', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const service = await startService()
   const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong' })
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
@@ -207,7 +207,7 @@ test('a pending request is answered before the end', async () => {
 })
 
 test('ROLE=worker listens for operators only, on METRICS_PORT', async () => {
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const run = npmStart({ ROLE: 'worker', METRICS_PORT: '0' })
   await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 40_000 })
   const [, url] = /health and metrics are at (http:\S+)/.exec(run.output()) ?? []
