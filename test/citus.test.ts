@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { type Database, recordsOf, sql } from '../src/platform/database/database.ts'
+import { openNodes } from '../src/platform/database/nodes/nodes.ts'
 import { moveSpace, placeSpace } from '../src/tables/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, startCitus, withCitus } from './support/citus.ts'
@@ -15,6 +16,23 @@ test('without Citus a space cannot be placed or moved', async () => {
   const reason = 'The database of this service has no nodes: DATABASE_URL must name the coordinator of a Citus cluster'
   await expect(placeSpace(systemContext(app.deps), space, 'db2:5432')).rejects.toThrow(reason)
   await expect(moveSpace(systemContext(app.deps), space, 'db2:5432')).rejects.toThrow(reason)
+})
+
+test('while the coordinator is away, the log says once that the nodes were not read', async () => {
+  vi.useFakeTimers()
+  const warn = vi.fn()
+  const nodes = openNodes({}, { size: 1, observe: () => () => {}, silentMs: undefined, log: { warn } })
+  let asked = 0
+  const readShort = async () => {
+    asked++
+    throw new Error('Connection terminated')
+  }
+  await nodes.follow({ query: async () => [{}], readShort } as unknown as Database)
+  await vi.advanceTimersByTimeAsync(5_000)
+  await nodes.close()
+  vi.useRealTimers()
+  expect(asked).toBeGreaterThan(3)
+  expect(warn).toHaveBeenCalledOnce()
 })
 
 describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {

@@ -43,6 +43,8 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
   let timer: NodeJS.Timeout | undefined
   let refreshing: Promise<void> | undefined
   let isClosed = false
+  /** True while the main server does not answer: the log tells of it once. */
+  let isWarned = false
 
   async function refresh(database: Database): Promise<void> {
     const [present] = await database.readShort<{ mark: string }>(MARK, 'nodes:mark')
@@ -70,7 +72,13 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
   }
 
   async function check(): Promise<void> {
-    await refreshOnce().catch((error: unknown) => log.warn({ err: error }, 'the nodes of the records were not read'))
+    try {
+      await refreshOnce()
+      isWarned = false
+    } catch (error) {
+      if (!isWarned) log.warn({ err: error }, 'the nodes of the records were not read')
+      isWarned = true
+    }
     if (!isClosed) timer = setTimeout(check, CHECK_EVERY_MS).unref()
   }
 
