@@ -1,6 +1,7 @@
 /** Spaces on the nodes of a Citus cluster. Without CITUS_DIR only what a service without Citus answers is tested. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
+import { largeTablesOnNodes } from '../src/indexes/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Database, recordsOf, sql } from '../src/platform/database/database.ts'
 import { openNodes } from '../src/platform/database/nodes/nodes.ts'
@@ -251,7 +252,10 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
   test('the doctor names what is where', async () => {
     const space = await newSpace()
     await place(space, second)
-    await table(space, 3)
+    const large = await table(space, 3)
+    await cluster.coordinator.query(`
+      insert into t${large}.records (created_at, updated_at, title) select now(), now(), repeat('x', 100) from generate_series(1, 6000)`)
+    expect(await largeTablesOnNodes(app.db)).toEqual([large])
     const { notes } = await doctor()
     const [note] = notes.filter((line) => line.includes(second))
     expect(note).toMatch(new RegExp(`^node +${second}: spaces (\\d+, )*${space}(, \\d+)*, \\d+ tables?, \\d+ kB$`))

@@ -536,3 +536,14 @@ test('only an admin of the space sees the indexes', async () => {
   const { rows } = await app.as(account.admin).rpc.indexes.list.query({ table_id: table })
   expect(rows).toEqual([{ name: 'records_pkey', fields: ['id'], reason: 'the primary key', state: 'ready', size: expect.any(Number) }])
 })
+
+test('a node that does not answer keeps no other table from its indexes', async () => {
+  const id = await largeTable(0)
+  await run(`create index on t${id}.records (updated_at)`)
+  const sent: number[] = []
+  const jobs = { send: async (_: unknown, { table_id }: { table_id: number }) => void sent.push(table_id) }
+  // This server has no Citus, so the statement that asks the nodes fails.
+  const db = Object.create(app.db, { hasNodes: { value: true } })
+  await expect(adaptAll({ ...context(), db, jobs: jobs as never })).rejects.toThrow('citus_shard_sizes')
+  expect(sent).toContain(id)
+})

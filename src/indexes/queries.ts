@@ -1,5 +1,5 @@
 /** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
-import { type Database, empty, recordsOf, sql } from '../platform/database/database.ts'
+import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
 import { MIN_BYTES } from '../tables/indexing.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
@@ -60,15 +60,22 @@ export async function tableSizeOf(db: Database, tableId: number): Promise<TableS
 
 /** Tables that are large enough for indexes by their statistics, and tables with indexes besides their primary key. */
 export async function indexedTables(db: Database): Promise<number[]> {
-  const isLargeElsewhere = db.hasNodes
-    ? sql`or exists (select from citus_shard_sizes() z join pg_dist_shard d on d.shardid = z.shard_id where d.logicalrelid = c.oid and z.size >= ${MIN_BYTES})`
-    : empty
   const tables = await db.query<{ id: number }>(sql`
     select t.id from tables t
     join pg_class c on c.oid = to_regclass(format('t%s.records', t.id))
     where t.deleted_at is null and (greatest(c.reltuples, pg_stat_get_live_tuples(c.oid)) > ${SMALL_TABLE / 2}
-      or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary) ${isLargeElsewhere})
+      or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary))
     order by t.id`)
+  return tables.map(({ id }) => id)
+}
+
+/** Tables on nodes that are large enough for indexes by their size. This asks all nodes, so it fails while one of them hangs. */
+export async function largeTablesOnNodes(db: Database): Promise<number[]> {
+  if (!db.hasNodes) return []
+  const tables = await db.query<{ id: number }>(sql`
+    select t.id from citus_shard_sizes() z join pg_dist_shard d on d.shardid = z.shard_id
+    join tables t on d.logicalrelid = to_regclass(format('t%s.records', t.id))
+    where t.deleted_at is null and z.size >= ${MIN_BYTES} order by t.id`)
   return tables.map(({ id }) => id)
 }
 

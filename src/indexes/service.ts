@@ -11,7 +11,16 @@ import { adaptIndexes } from '../tables/indexing.ts'
 import { readViews } from '../views/saved.ts'
 import { buildSeconds } from './metrics.ts'
 import { type PlannedIndex, planIndexes } from './plan.ts'
-import { failuresOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, tableSizeOf, usesOf } from './queries.ts'
+import {
+  failuresOf,
+  groupsOf,
+  indexedTables,
+  largeTablesOnNodes,
+  type PresentIndex,
+  presentIndexes,
+  tableSizeOf,
+  usesOf,
+} from './queries.ts'
 import type { TableIndex } from './schema.ts'
 
 /** The service drops only indexes with such names; an operator may have created others. */
@@ -83,7 +92,10 @@ const INTERRUPTED_MS = 2_000
 export async function adaptAll({ db, jobs, now }: Context): Promise<void> {
   const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
   await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
-  for (const id of await indexedTables(db)) await jobs.send(adaptIndexes, { table_id: id })
+  const known = await indexedTables(db)
+  for (const id of known) await jobs.send(adaptIndexes, { table_id: id })
+  // Last, so that a node that hangs delays only the tables that are new on nodes.
+  for (const id of await largeTablesOnNodes(db)) if (!known.includes(id)) await jobs.send(adaptIndexes, { table_id: id })
 }
 
 /** A shape that no query outside of a view has had for this long is deleted. */
