@@ -7,7 +7,7 @@ import { formatInstant } from '../platform/time.ts'
 import { ACTIONS, type Action } from './actions.ts'
 import { auditEntries } from './metrics.ts'
 
-export interface AuditEntry {
+export interface NewAuditEntry {
   /** The id of the object; its type follows from the action. Absent if there are several objects. */
   id?: number | string | undefined
   /** The name of a thing, such as a field. Never the name of a person, and never the content of a record. */
@@ -25,13 +25,13 @@ type Acting = Pick<Context, 'actor' | 'ip' | 'requester' | 'now' | 'settings' | 
  * Writes one row, in the open transaction of the change.
  * @throws Error outside of a transaction, because the change could then be committed without its row
  */
-export async function audit(context: Acting & Pick<Context, 'db'>, action: Action, entry: AuditEntry = {}): Promise<void> {
+export async function audit(context: Acting & Pick<Context, 'db'>, action: Action, entry: NewAuditEntry = {}): Promise<void> {
   if (!context.db.inTransaction()) throw new Error(`${action} must be audited in the transaction of its change`)
   await context.db.execute(auditing(context, action, entry))
 }
 
 /** The statement that writes the row, for an event without a transaction of its own, and for a transaction on another connection. */
-export function auditing(context: Acting, action: Action, entry: AuditEntry = {}): Sql {
+export function auditing(context: Acting, action: Action, entry: NewAuditEntry = {}): Sql {
   const { actor, now, settings, metrics } = context
   const { id, name = null, spaceId = null, tableId = null, detail = {}, accountId = actor.accountId } = entry
   const by = context.requester ?? requesterOf(context)
