@@ -7,7 +7,7 @@ import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
 import { unflowed } from '../quoting/flowed.ts'
 import { Base64Lines, BodyLines } from './body-lines.ts'
 
-export interface InboundMessage extends Email {
+export interface MimeMessage extends Email {
   /** The media type of the message. */
   type: string
   /** The parts of the message without those of messages in it, depth first. A message in it is one part. */
@@ -27,7 +27,7 @@ const MAX_FLOWED = 1_000_000
 const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 }
 
 /** @throws Error for a message with excessive nesting or headers */
-export async function readMessage(raw: Uint8Array): Promise<InboundMessage> {
+export async function readMessage(raw: Uint8Array): Promise<MimeMessage> {
   const reader = new MessageParser(LIMITS)
   const email = await reader.parse(raw)
   return { ...email, type: reader.root.contentType.parsed.value, parts: leavesOf(reader.root).map(partOf) }

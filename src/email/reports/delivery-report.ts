@@ -1,6 +1,6 @@
 import { textOfHtml } from '../../platform/html-text.ts'
 import { headerValues, messageIdOf, readHeaders } from '../headers.ts'
-import type { InboundMessage, MessagePart } from '../inbound/message.ts'
+import type { MessagePart, MimeMessage } from '../inbound/message.ts'
 import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
@@ -10,7 +10,7 @@ import { reportParts } from './report-scope.ts'
  * Reads a report about the delivery of a mail, in the form of RFC 3464 or in words. Returns null for any other message.
  * @param raw the whole message, which is searched if its parts say nothing, because some servers send parts without their MIME headers
  */
-export function deliveryReport(message: InboundMessage, raw: Uint8Array): DeliveryReport | null {
+export function deliveryReport(message: MimeMessage, raw: Uint8Array): DeliveryReport | null {
   const head = headOf(message)
   const isSystem = isFromMailSystem(head)
   const parts = reportParts(message) ?? (isSystem ? message.parts : null)
@@ -39,7 +39,7 @@ export const RETURNED = new Set([
 /** The bytes of a message that are searched. */
 const MAX_BODY = 131_072
 
-const headOf = ({ headers, from, subject = '', parts }: InboundMessage): Omit<NoticeSource, 'text'> => ({
+const headOf = ({ headers, from, subject = '', parts }: MimeMessage): Omit<NoticeSource, 'text'> => ({
   headers,
   from: { name: from?.name ?? '', email: from?.address ?? '' },
   subject,
@@ -148,7 +148,7 @@ const addressOf = (value: string | undefined): string | undefined => /([^\s;<>"]
 const MAX_REFERENCES = 50
 
 /** The mails that the report refers to: by the header of the returned mail, attached or in the text, and by the headers of the report. */
-export function referencesOf(message: InboundMessage, returned: string[]): References {
+export function referencesOf(message: MimeMessage, returned: string[]): References {
   const unfolded = returned.map((text) => text.replace(/\r?\n[> ]*[ \t]+/g, ' '))
   const fields = unfolded.flatMap((text) => [...text.matchAll(/^[> \t]*(message-id|original-envelope-id|to|cc)[ \t]*:(.*)/gim)])
   const values = (wanted: string) => fields.flatMap(([, key, value = '']) => (key?.toLowerCase() === wanted ? value : []))

@@ -1,7 +1,7 @@
 /** Reports of recipients and their providers on an email that has arrived: complaints (RFC 5965) and read receipts (RFC 8098). */
 import type { Context } from '../../platform/context.ts'
 import { headerValues, readHeaders } from '../headers.ts'
-import type { InboundMessage, MessagePart } from '../inbound/message.ts'
+import type { MessagePart, MimeMessage } from '../inbound/message.ts'
 import type { RecipientState } from '../metadata.ts'
 import { afterProof } from '../outbound/outcome.ts'
 import { lockMail, type Thread } from '../queries.ts'
@@ -21,7 +21,7 @@ export interface Feedback extends References {
 }
 
 /** Reads a complaint or a read receipt. Returns null for any other message. */
-export function feedback(message: InboundMessage): Feedback | null {
+export function feedback(message: MimeMessage): Feedback | null {
   const { parts } = message
   const partOf = (type: string) => (message.type === 'multipart/report' ? parts.find((part) => part.type === type) : undefined)
   const complaint = partOf('message/feedback-report')
@@ -33,14 +33,14 @@ export function feedback(message: InboundMessage): Feedback | null {
 /** The types of feedback that say that a mail is unwanted (RFC 5965 §7.3). Others take a complaint back, or are about signatures. */
 const UNWANTED = ['abuse', 'fraud', 'opt-out', 'opt-out-list', 'complaint']
 
-function complaintIn(message: InboundMessage, part: MessagePart): Feedback | null {
+function complaintIn(message: MimeMessage, part: MessagePart): Feedback | null {
   const { fields, values } = fieldsOf(part)
   const type = fields('feedback-type').toLowerCase()
   if (!UNWANTED.includes(type)) return null
   return { kind: 'complaint', type, addresses: [...values('original-rcpt-to'), ...values('removal-recipient')], ...returnedIn(message) }
 }
 
-function receiptIn(message: InboundMessage, part: MessagePart): Feedback {
+function receiptIn(message: MimeMessage, part: MessagePart): Feedback {
   const { fields, values } = fieldsOf(part)
   const type = /;\s*([\w-]{1,50})/.exec(fields('disposition'))?.[1]?.toLowerCase() ?? 'displayed'
   const { messageIds, ...references } = returnedIn(message)
@@ -50,14 +50,14 @@ function receiptIn(message: InboundMessage, part: MessagePart): Feedback {
 }
 
 /** Hotmail and Outlook.com return the mail alone, with the recipient who complains in a field of its header. */
-function hotmailComplaint(message: InboundMessage): Feedback | null {
+function hotmailComplaint(message: MimeMessage): Feedback | null {
   const returned = message.parts.find(({ type }) => type === 'message/rfc822')
   if (!returned || !/^complaint about message from /i.test(message.subject ?? '')) return null
   if (!/@([\w-]+\.)*(hotmail|outlook|live|microsoft)\.com$/i.test(message.from?.address ?? '')) return null
   return { kind: 'complaint', type: 'abuse', addresses: fieldsOf(returned).values('x-hmxmroriginalrecipient'), ...returnedIn(message) }
 }
 
-const returnedIn = (message: InboundMessage): References =>
+const returnedIn = (message: MimeMessage): References =>
   referencesOf(message, message.parts.filter(({ type }) => RETURNED.has(type)).map(decoded))
 
 function fieldsOf(part: MessagePart) {

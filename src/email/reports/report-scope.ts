@@ -3,18 +3,18 @@
  * report counts only if it is the message itself, and only for the email that it is about.
  */
 import { envelopeIdOf, headerValues, isAutomatic } from '../headers.ts'
-import type { InboundMessage, MessagePart } from '../inbound/message.ts'
+import type { MessagePart, MimeMessage } from '../inbound/message.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
 
 /**
  * The parts that a report may be read from, or null for a message by a person. The message must have the type of a report, or an automatic
  * sender, because older servers report in ordinary mails. Parts of forwarded messages are left out.
  */
-export function reportParts(message: InboundMessage): MessagePart[] | null {
+export function reportParts(message: MimeMessage): MessagePart[] | null {
   return message.type === 'multipart/report' || isFromServer(message) ? message.parts : null
 }
 
-function isFromServer({ headers, from, subject = '' }: InboundMessage): boolean {
+function isFromServer({ headers, from, subject = '' }: MimeMessage): boolean {
   return (
     isAutomatic(headers, { from: from?.address ?? '', subject }) ||
     headerValues(headers, 'x-failed-recipients').length > 0 ||
