@@ -17,7 +17,7 @@ export function* csvOf(rows: readonly (readonly SheetCell[])[]): Generator<strin
   const withTime = columnsWithTime(rows)
   for (const row of rows) {
     const isEmpty = row.every((cell) => cell === null || cell === '')
-    yield isEmpty ? '\r\n' : csvLine(row.map((cell, index) => cellText(cell, withTime.has(index))))
+    yield isEmpty ? '\r\n' : csvLine(row.map((cell, index) => sheetCellText(cell, withTime.has(index))))
   }
 }
 
@@ -29,7 +29,7 @@ function columnsWithTime(rows: readonly (readonly SheetCell[])[]): Set<number> {
   return columns
 }
 
-function cellText(cell: SheetCell, isInstant: boolean): string {
+function sheetCellText(cell: SheetCell, isInstant: boolean): string {
   if (cell === null) return ''
   if (typeof cell === 'string') return shielded(cell.toWellFormed())
   if (typeof cell === 'number') return numberText(cell)

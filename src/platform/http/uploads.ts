@@ -27,7 +27,7 @@ export interface ReceivedUpload {
   received: ReceivedBytes | undefined
 }
 
-export interface ReceiveOptions {
+export interface ReceivingOptions {
   storage: Pick<Storage, 'write' | 'remove'>
   maxBytes: number
   /** The keys of the query string, which are used for a form and for plain bytes. */
@@ -40,14 +40,14 @@ export interface ReceiveOptions {
  * Receives the body of the request. Nothing stays in storage if it is refused.
  * @throws AppError 400, 413 at the first byte over the limit or by the stated length, 415, 503, 507
  */
-export function receiveUpload(request: FastifyRequest, options: ReceiveOptions): Promise<ReceivedUpload> {
+export function receiveUpload(request: FastifyRequest, options: ReceivingOptions): Promise<ReceivedUpload> {
   if (request.method === 'PUT') return receiveRaw(request, options)
   return request.isMultipart() ? receiveForm(request, options) : receiveJson(request, options)
 }
 
 // ── base64 in JSON ──────────────────────────────────────────────────────────
 
-async function receiveJson(request: FastifyRequest, options: ReceiveOptions): Promise<ReceivedUpload> {
+async function receiveJson(request: FastifyRequest, options: ReceivingOptions): Promise<ReceivedUpload> {
   const { maxBytes, storage } = options
   const tooLarge = () => fileTooLarge('data', maxBytes)
   const chunks = bodyOf(request, { ...options, maxBytes: Math.ceil(maxBytes * JSON_RATIO) + BESIDES, tooLarge })
@@ -108,7 +108,7 @@ function objectOf(value: unknown): Record<string, unknown> {
 /** The part with the file. All other parts are called like the keys of the JSON. */
 const FILE_PART = 'file'
 
-async function receiveForm(request: FastifyRequest, options: ReceiveOptions): Promise<ReceivedUpload> {
+async function receiveForm(request: FastifyRequest, options: ReceivingOptions): Promise<ReceivedUpload> {
   const form = new Form(request, options)
   try {
     await form.read()
@@ -123,11 +123,11 @@ async function receiveForm(request: FastifyRequest, options: ReceiveOptions): Pr
 
 class Form {
   readonly #request: FastifyRequest
-  readonly #options: ReceiveOptions
+  readonly #options: ReceivingOptions
   readonly #fields: Record<string, unknown> = {}
   #file: { received: ReceivedBytes; name: string | undefined; type: string } | undefined
 
-  constructor(request: FastifyRequest, options: ReceiveOptions) {
+  constructor(request: FastifyRequest, options: ReceivingOptions) {
     this.#request = request
     this.#options = options
   }
@@ -220,7 +220,7 @@ async function* asForm<Part>(parts: AsyncIterable<Part>): AsyncGenerator<Part> {
 
 // ── the bytes ───────────────────────────────────────────────────────────────
 
-async function receiveRaw(request: FastifyRequest, options: ReceiveOptions): Promise<ReceivedUpload> {
+async function receiveRaw(request: FastifyRequest, options: ReceivingOptions): Promise<ReceivedUpload> {
   const { headers } = request
   const { storage, maxBytes, query } = options
   const encoding = headers['content-encoding'] ?? 'identity'
@@ -235,7 +235,7 @@ async function receiveRaw(request: FastifyRequest, options: ReceiveOptions): Pro
 
 // ── shared ──────────────────────────────────────────────────────────────────
 
-interface BodyOptions extends Pick<ReceiveOptions, 'admitLarge'> {
+interface BodyOptions extends Pick<ReceivingOptions, 'admitLarge'> {
   maxBytes: number
   tooLarge: () => Error
 }
@@ -270,7 +270,7 @@ export function leastFileBytes(request: FastifyRequest): number {
 const statedBytes = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0)
 
 /** A body takes a place only when many bytes have arrived, so a connection that announces a large body and sends nothing holds none. */
-async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<ReceiveOptions, 'admitLarge'>): AsyncGenerator<Buffer> {
+async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<ReceivingOptions, 'admitLarge'>): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of chunks) {
     const isFirstLarge = bytes <= FREE_BYTES && bytes + chunk.length > FREE_BYTES
