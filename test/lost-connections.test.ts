@@ -50,8 +50,8 @@ it('answers 503 to pending requests, ends no process, and works again at once', 
   await expect.poll(served).toBeGreaterThan(50)
   isOver = true
   await Promise.all(callers)
-  // A busy machine may take longer at times.
-  expect(Math.min(...awayMs)).toBeLessThan(2_000)
+  // A busy machine may take longer at times, but not every other time.
+  expect(awayMs.sort((a, b) => a - b)[3]).toBeLessThan(2_000)
 
   const refused = answers.filter(({ status }) => status !== 200)
   expect(refused.length).toBeGreaterThan(0)
