@@ -8,16 +8,12 @@ import { isAccountParty } from './party.ts'
 export interface FairLimitOptions {
   /** The places while one party is alone and nobody is refused. */
   places: number
-  /** The places while several parties compete; all by default. With fewer in progress, each of them ends sooner. */
-  sharedPlaces?: number
-  /** The places while requests are refused; all by default. */
-  crowdedPlaces?: number
-  /** How many times as many shared or crowded places there are at the moment, because those inside leave the process idle; 1 by default. */
-  spareFactor?: () => number
+  /** The places while several parties compete, or requests are refused. With fewer in progress, each of them ends sooner. */
+  crowdedPlaces: number
+  /** If it returns false, more places do not make those inside slower, so that all of them are given even then. */
+  isBusy?: () => boolean
   /** The places that a party leaves free for others while several compete. */
   keptFree: number
-  /** Parties compete if two accounts have come within this time; ten minutes by default, because some work holds places for long. */
-  competingMs?: number
   /** True if a party leaves them free even while it is alone, because its work holds places for minutes. */
   isAlwaysShared?: boolean
   /** The number of requests of a party that may wait. One more takes the place of the one that has waited longest. */
@@ -65,6 +61,7 @@ interface Party {
   refusingUntil: number
 }
 
+/** Parties compete if two accounts have come within this time. */
 const COMPETING_MS = 600_000
 /** A party counts as refused for this time after its last refusal. */
 const REFUSING_MS = 1_000
@@ -168,8 +165,7 @@ export class FairLimit {
 
   #noticeAccount(name: string, now: number): void {
     if (name !== this.#lastAccount) {
-      const { competingMs = COMPETING_MS } = this.#options
-      if (now - this.#lastAt < competingMs) this.#competingUntil = now + competingMs
+      if (now - this.#lastAt < COMPETING_MS) this.#competingUntil = now + COMPETING_MS
       this.#lastAccount = name
     }
     this.#lastAt = now
@@ -181,9 +177,8 @@ export class FairLimit {
     return party
   }
 
-  /** A party that is being refused is kept: else its next requests would be served in their order, each as late as the queue is long. */
-  #forgetIdle(party: Party, now = performance.now()): void {
-    if (party.inside === 0 && party.waiting.length === 0 && now >= party.refusingUntil) this.#parties.delete(party.name)
+  #forgetIdle(party: Party): void {
+    if (party.inside === 0 && party.waiting.length === 0) this.#parties.delete(party.name)
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
@@ -193,9 +188,9 @@ export class FairLimit {
   }
 
   #mostPlaces(now: number): number {
-    const { places, sharedPlaces = places, crowdedPlaces = places, spareFactor } = this.#options
-    const most = now < this.#refusingUntil ? crowdedPlaces : now < this.#competingUntil ? sharedPlaces : places
-    return most < places && spareFactor ? Math.min(places, most * spareFactor()) : most
+    const { places, crowdedPlaces, isBusy } = this.#options
+    const isCrowded = now < this.#competingUntil || now < this.#refusingUntil
+    return isCrowded && isBusy?.() !== false ? crowdedPlaces : places
   }
 
   #place(party: Party, weight: number, since: number): Place {
@@ -220,7 +215,7 @@ export class FairLimit {
       const [party] = this.#turns as Iterable<Party>
       if (!party) return
       this.#turns.delete(party)
-      const next = this.#hasPlaceFor(party, now) ? this.#nextOf(party, now) : undefined
+      const next = this.#hasPlaceFor(party, now) ? (now < party.refusingUntil ? party.waiting.pop() : party.waiting.shift()) : undefined
       if (party.waiting.length) this.#turns.add(party)
       if (!next) {
         passed++
@@ -232,13 +227,6 @@ export class FairLimit {
     }
   }
 
-  /** Takes out the waiting request of the party that is served next, if any is served in time. */
-  #nextOf(party: Party, now: number): Waiting | undefined {
-    if (now >= party.refusingUntil) return party.waiting.shift()
-    this.#refuseLate(party, now)
-    return party.waiting.pop()
-  }
-
   #sweep(): void {
     const now = performance.now()
     const { countedMs = Number.POSITIVE_INFINITY } = this.#options
@@ -248,10 +236,9 @@ export class FairLimit {
     }
     for (const party of this.#turns) this.#refuseLate(party, now)
     this.#admit(now)
-    if (this.#waiting || now < this.#refusingUntil) return
+    if (this.#waiting) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined
-    for (const party of this.#parties.values()) this.#forgetIdle(party, now)
   }
 
   #refuseLate(party: Party, now: number): void {

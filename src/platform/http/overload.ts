@@ -28,17 +28,13 @@ declare module 'fastify' {
 }
 
 /**
- * Sixteen requests at once keep a busy process as busy as more would, and each of them is answered sooner. Eight nearly do, and are answered
- * sooner still; with fewer, a process that has begun to refuse would not catch up at four fifths of its capacity. A burst of a party may wait: it
- * is better than an error. While requests are refused, others have come just before, so none is served that has waited for long.
+ * Four requests at once keep a busy process as busy as more would, and each of them is answered sooner. A burst of a party may wait: it
+ * is better than an error.
  */
-const PLACES = { places: 64, sharedPlaces: 16, crowdedPlaces: 8, keptFree: 4, competingMs: 10_000, countedMs: 100 }
-const WAITS = { mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 15 }
+const LIMIT = { places: 64, crowdedPlaces: 4, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
 /** Below this utilization of the event loop requests mostly wait for the database. */
-const BUSY = 0.85
+const BUSY = 0.6
 const BUSY_SAMPLE_MS = 50
-/** The places double with each sample of a loop that is not busy. All at once would let in a burst that those inside have to wait for. */
-const MOST_SPARE = PLACES.places / PLACES.crowdedPlaces
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
 /** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
@@ -54,7 +50,7 @@ export interface OverloadProtection {
 
 export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const load = watchEventLoop()
-  const limit = new FairLimit({ ...PLACES, ...WAITS, spareFactor: () => load.spareFactor })
+  const limit = new FairLimit({ ...LIMIT, isBusy: () => load.isBusy })
   showLimit(metrics, limit)
   const accounts = new Map<string, string>()
   const paced = new PacedRefusals()
@@ -127,11 +123,10 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
 
 function watchEventLoop() {
   let last = performance.eventLoopUtilization()
-  const load = { spareFactor: MOST_SPARE, stop: () => clearInterval(samples) }
+  const load = { isBusy: false, stop: () => clearInterval(samples) }
   const samples = setInterval(() => {
     const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, last)
-    load.spareFactor = utilization > BUSY ? 1 : Math.min(2 * load.spareFactor, MOST_SPARE)
+    load.isBusy = performance.eventLoopUtilization(now, last).utilization > BUSY
     last = now
   }, BUSY_SAMPLE_MS).unref()
   return load
@@ -151,5 +146,5 @@ function strangerParty(ip: string): string {
 function weightOf(url: string): number {
   if (!url.startsWith(RPC_PREFIX)) return 1
   const [path = ''] = url.split('?', 1)
-  return Math.min(path.split(/,|%2c/i).length, PLACES.crowdedPlaces)
+  return Math.min(path.split(/,|%2c/i).length, LIMIT.crowdedPlaces)
 }
