@@ -4,7 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Database, join, raw, type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time.ts'
+import { asInstantText, formatInstant } from '../platform/time.ts'
 import type { Settings } from '../settings.ts'
 
 export const EVENT_TYPES = [
@@ -29,9 +29,9 @@ const WRITES = 'insert into events'
  * @param rows each selects type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, in this order. The audience is
  * null if the place or the task decides who may see the event
  */
-export const emitting = (rows: readonly Sql[], now: Date): Sql => sql`
+export const emitting = (rows: readonly Sql[], now: Date | string): Sql => sql`
   insert into events (type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, at)
-  select e.*, ${formatInstant(now)}::timestamp from (${join([...rows], ' union all ')}) e`
+  select e.*, ${asInstantText(now)}::timestamp from (${join([...rows], ' union all ')}) e`
 
 /** The channel on which processes notify each other of new events. */
 export const CHANNEL = 'gridpost_events'

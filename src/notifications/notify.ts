@@ -1,7 +1,7 @@
 /** Writes notifications in the transaction of the change that they report (contract.md §4, Notifications). */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time.ts'
+import { asInstantText, formatInstant } from '../platform/time.ts'
 
 export type NotificationType =
   | 'TASK_ASSIGNED'
@@ -24,7 +24,8 @@ export interface Notice {
 }
 
 /** The acting user. Null for an account key, so that the account's owner is notified of its changes, too. */
-export const actingUserId = ({ kind, userId }: Actor): number | null => (kind === 'session' || kind === 'personal' ? userId : null)
+export const actingUserId = ({ kind, userId }: Pick<Actor, 'kind' | 'userId'>): number | null =>
+  kind === 'session' || kind === 'personal' ? userId : null
 
 /** The name of the actor in a message. */
 export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 'account' ? `API: ${keyName}` : name)
@@ -34,11 +35,16 @@ export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 
  * open streams of the recipients get an event.
  * @param recipients selects user_id, account_id, space_id, table_id, record_id, task_id; one row per person
  */
-export function notifying(recipients: Sql, { event_type, message, summary }: Notice, actor: Actor, now: Date): Sql {
+export function notifying(
+  recipients: Sql,
+  { event_type, message, summary }: Notice,
+  actor: Pick<Actor, 'kind' | 'userId'>,
+  now: Date | string,
+): Sql {
   return sql`insert into notifications
     (user_id, actor_user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
     select r.user_id, ${actingUserId(actor)}::int, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id,
-      ${event_type}, ${message}, ${summary}, ${PLACE}, ${formatInstant(now)}::timestamp
+      ${event_type}, ${message}, ${summary}, ${PLACE}, ${asInstantText(now)}::timestamp
     from (${recipients}) r
     returning user_id, account_id, space_id, table_id, record_id, task_id`
 }

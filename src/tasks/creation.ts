@@ -4,8 +4,10 @@ import { subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
-import { empty, recordsOf, type Sql, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
+import { composedOnce } from '../platform/database/composed-once.ts'
+import { empty, recordsOf, type Sql, type Statement, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { taskSubscriptions } from './comments/task-subject.ts'
@@ -52,45 +54,34 @@ interface People {
 /** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
 function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
   const { db, transaction } = context
-  if (!place || !db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, lockedPlace(place))
+  if (!place || !db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
   return transaction(async () => {
     const [record] = await db.records(place.table_id).query(lockedPlace(place))
     if (!record) throw notFound('Record')
-    return insertIfLive(context, place, input, lockedPlace(null))
+    return insertIfLive(context, place, input, null)
   })
 }
 
 /**
  * Inserts the task, its subscriptions, the notification of its assignee and the events in one statement.
- * @param live selects a row if the record exists
+ * @param lockIn the table whose record the statement locks; null if it is locked already, or there is none
  */
-async function insertIfLive(context: Context, place: TaskPlace | null, input: NewTask, live: Sql): Promise<StoredTask | null> {
-  const { db, actor, now } = context
+async function insertIfLive(context: Context, place: TaskPlace | null, input: NewTask, lockIn: number | null): Promise<StoredTask | null> {
+  const { db, actor } = context
   const people: People = {
     assignee: namedPerson(input.assignee_user_id, input.assignee_email),
     assigner: namedPerson(input.assigner_user_id, input.assigner_email),
   }
+  const shape: Shape = {
+    lockIn,
+    isOnRecord: place !== null,
+    kind: actor.kind,
+    namesAssignee: people.assignee !== null,
+    namesAssigner: people.assigner !== null,
+    hasExternalId: input.external_id != null,
+  }
   const [row] = await db.writeShort<Created>(
-    sql`with live as (${live}),
-    people as (${findPeople(people, place, actor)}),
-    new_task as (${inserting(people, place, input, context)}),
-    subscribed as (${subscribing(
-      taskSubscriptions,
-      sql`select id as task_id, assignee_user_id as user_id from new_task
-        union all select id, creator_user_id from new_task where ${input.notify_assigner ?? true}`,
-      now,
-    )}),
-    notified as (${notifying(
-      sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from new_task
-        where assignee_user_id is distinct from ${actingUserId(actor)}::int`,
-      assigned(input, actor),
-      actor,
-      now,
-    )}),
-    emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
-    select people.*, ${people.assigner ? canBeAssigner(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live,
-      k.version, ${taskColumns(sql`k`)}
-    from people left join new_task k on true`,
+    statementFor(shape)(valuesOf(context, place, input, people)),
     'tasks:create',
     place ? writesOfTable(place.table_id) : writesOfAccount(actor.accountId),
   )
@@ -100,32 +91,144 @@ async function insertIfLive(context: Context, place: TaskPlace | null, input: Ne
   return task.id === null ? null : task
 }
 
+/** Everything that the text of the statement depends on. */
+interface Shape {
+  lockIn: number | null
+  isOnRecord: boolean
+  kind: Actor['kind']
+  namesAssignee: boolean
+  namesAssigner: boolean
+  hasExternalId: boolean
+}
+
+/** The statements that were composed last. The text of a record's task names the table of the record. */
+const MOST_COMPOSED = 500
+const composed = new BoundedMap<string, (values: Values) => Statement>(MOST_COMPOSED)
+
+function statementFor(shape: Shape): (values: Values) => Statement {
+  const name = Object.values(shape).join()
+  const known = composed.get(name)
+  if (known) return known
+  const statement = composedOnce<Values>(VALUES, (values) => creating(shape, values))
+  composed.set(name, statement)
+  return statement
+}
+
+/** What each run binds. */
+interface Values {
+  accountId: number
+  userId: number
+  isOwner: boolean
+  spaceId: number | null
+  tableId: number | null
+  recordId: number | null
+  assigneeId: number | null
+  assigneeEmail: string | null
+  assignerId: number | null
+  assignerEmail: string | null
+  notifyAssigner: boolean
+  title: string
+  details: string | null
+  dueDate: string | null
+  dueTime: string | null
+  offsetMins: number | null
+  reminderTime: string | null
+  reminder: string | null
+  isMissed: boolean
+  externalId: string | null
+  message: string
+  summary: string
+  now: string
+}
+
+const VALUES = [
+  ...(['accountId', 'userId', 'isOwner', 'spaceId', 'tableId', 'recordId', 'assigneeId', 'assigneeEmail'] as const),
+  ...(['assignerId', 'assignerEmail', 'notifyAssigner', 'title', 'details', 'dueDate', 'dueTime', 'offsetMins'] as const),
+  ...(['reminderTime', 'reminder', 'isMissed', 'externalId', 'message', 'summary', 'now'] as const),
+]
+
+function valuesOf({ actor, now }: Context, place: TaskPlace | null, input: NewTask, { assignee, assigner }: People): Values {
+  const { due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = input
+  const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
+  const { message, summary } = assigned(input, actor)
+  return {
+    accountId: actor.accountId,
+    userId: actor.userId,
+    isOwner: actor.isOwner,
+    spaceId: place?.space_id ?? null,
+    tableId: place?.table_id ?? null,
+    recordId: place?.record_id ?? null,
+    assigneeId: assignee?.id ?? null,
+    assigneeEmail: assignee?.email ?? null,
+    assignerId: assigner?.id ?? null,
+    assignerEmail: assigner?.email ?? null,
+    notifyAssigner: input.notify_assigner ?? true,
+    title: input.title,
+    details: input.details ?? null,
+    dueDate: due_date,
+    dueTime: due_time,
+    offsetMins: reminder_offset_mins,
+    reminderTime: reminder_time,
+    reminder,
+    isMissed: isPast(reminder, now),
+    externalId: input.external_id ?? null,
+    message,
+    summary,
+    now: formatInstant(now),
+  }
+}
+
+type Acting = Pick<Actor, 'kind' | 'accountId' | 'userId' | 'isOwner'>
+
+function creating(shape: Shape, values: Values): Sql {
+  const { accountId, userId, isOwner, now, message, summary } = values
+  const actor: Acting = { kind: shape.kind, accountId, userId, isOwner }
+  return sql`with live as (${shape.lockIn === null ? NOTHING_TO_LOCK : lockedRecord(shape.lockIn, values.recordId)}),
+    people as (${findPeople(shape, values, actor)}),
+    new_task as (${inserting(shape, values, actor)}),
+    subscribed as (${subscribing(
+      taskSubscriptions,
+      sql`select id as task_id, assignee_user_id as user_id from new_task
+        union all select id, creator_user_id from new_task where ${values.notifyAssigner}`,
+      now,
+    )}),
+    notified as (${notifying(
+      sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from new_task
+        where assignee_user_id is distinct from ${actingUserId(actor)}::int`,
+      { event_type: 'TASK_ASSIGNED', message, summary },
+      actor,
+      now,
+    )}),
+    emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
+    select people.*, ${shape.namesAssigner ? canBeAssigner(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live,
+      k.version, ${taskColumns(sql`k`)}
+    from people left join new_task k on true`
+}
+
 /** Selects the ids of the people, null for one who cannot be reached. The acting user need not be searched for. */
-const findPeople = ({ assignee, assigner }: People, place: TaskPlace | null, actor: Actor): Sql => {
-  const spaceId = place?.space_id ?? null
+function findPeople(shape: Shape, values: Values, actor: Acting): Sql {
+  const spaceId = shape.isOnRecord ? values.spaceId : null
+  const found = (id: number | null, email: string | null) => sql`(${findPerson({ id, email } as NamedPerson, spaceId, actor)})`
   return sql`
-    select ${assignee ? sql`(${findPerson(assignee, spaceId, actor)})` : sql`${actor.userId}::int`} as found_assignee_id,
-      ${assigner ? sql`(${findPerson(assigner, spaceId, actor)})` : sql`null::int`} as found_assigner_id`
+    select ${shape.namesAssignee ? found(values.assigneeId, values.assigneeEmail) : sql`${actor.userId}::int`} as found_assignee_id,
+      ${shape.namesAssigner ? found(values.assignerId, values.assignerEmail) : sql`null::int`} as found_assigner_id`
 }
 
 /** The statement that inserts the task, unless `live` or the people are missing. It returns the row. */
-function inserting({ assigner }: People, place: TaskPlace | null, input: NewTask, { actor, now }: Context): Sql {
-  const { title, details = null, external_id = null, ...times } = input
-  const { due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = times
-  const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
-  const at = sql`${formatInstant(now)}::timestamp`
+function inserting(shape: Shape, values: Values, actor: Acting): Sql {
+  const at = sql`${values.now}::timestamp`
   return sql`
     insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
       due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed,
       external_id, created_at, updated_at)
     select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
-      ${place?.space_id ?? null}::int, ${place?.table_id ?? null}::int, ${place?.record_id ?? null}::int, ${title}, ${details},
-      ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
-      ${reminder}::timestamp, ${isPast(reminder, now)}, ${external_id}::text, ${at}, ${at}
+      ${values.spaceId}::int, ${values.tableId}::int, ${values.recordId}::int, ${values.title}, ${values.details},
+      ${values.dueDate}::date, ${values.dueTime}::time, ${values.offsetMins}::int, ${values.reminderTime}::time,
+      ${values.reminder}::timestamp, ${values.isMissed}, ${values.externalId}::text, ${at}, ${at}
     from people, live
-    where found_assignee_id is not null ${assigner ? sql`and found_assigner_id is not null and ${canBeAssigner(actor)}` : empty}
+    where found_assignee_id is not null ${shape.namesAssigner ? sql`and found_assigner_id is not null and ${canBeAssigner(actor)}` : empty}
     -- Of two concurrent requests with one external_id, the second waits for the first and inserts nothing.
-    ${external_id === null ? empty : sql`on conflict do nothing`}
+    ${shape.hasExternalId ? sql`on conflict do nothing` : empty}
     returning *`
 }
 
@@ -145,12 +248,15 @@ function requirePeople({ found_assignee_id, found_assigner_id, may_assign }: Fou
 }
 
 /** Selects a row if the record still exists, and locks it: a concurrent deletion happens before the insert, or deletes the task, too. */
-export const lockedPlace = (place: TaskPlace | null): Sql =>
-  place ? sql`select id from ${recordsOf(place.table_id)} where id = ${place.record_id} for key share` : sql`select 1 as id`
+export const lockedPlace = (place: TaskPlace | null): Sql => (place ? lockedRecord(place.table_id, place.record_id) : NOTHING_TO_LOCK)
+
+const lockedRecord = (tableId: number, recordId: number | null): Sql =>
+  sql`select id from ${recordsOf(tableId)} where id = ${recordId} for key share`
+const NOTHING_TO_LOCK = sql`select 1 as id`
 
 /** Without an assigner, a task that an account key creates belongs to its assignee, because the owner is rarely involved (api.md, Ownership 1). */
-const ownerByDefault = (actor: Actor): Sql => (actor.kind === 'account' ? sql`found_assignee_id` : sql`${actor.userId}::int`)
+const ownerByDefault = (actor: Acting): Sql => (actor.kind === 'account' ? sql`found_assignee_id` : sql`${actor.userId}::int`)
 
 /** An account key may name anyone as assigner; users may name themselves or the assignee (api.md, Ownership 3). */
-const canBeAssigner = (actor: Actor): Sql =>
+const canBeAssigner = (actor: Acting): Sql =>
   actor.kind === 'account' ? sql`true` : sql`found_assigner_id in (${actor.userId}, found_assignee_id)`

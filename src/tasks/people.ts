@@ -3,8 +3,10 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
 
+type Searcher = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
+
 /** True for the acting user and for users who share a space with them. The owner of the account is in every space. */
-const sharesSpace = (user: Sql, { userId, isOwner }: Actor): Sql => sql`(
+const sharesSpace = (user: Sql, { userId, isOwner }: Searcher): Sql => sql`(
   ${user}.id = ${userId}
   or exists (
     select 1 from spaces s
@@ -13,7 +15,7 @@ const sharesSpace = (user: Sql, { userId, isOwner }: Actor): Sql => sql`(
       and ${isMember(user, sql`s.id`)}))`
 
 /** True for members of the space; for a standalone task, for users who share a space with the acting user. */
-export const isReachable = (user: Sql, spaceId: number | null, actor: Actor): Sql =>
+export const isReachable = (user: Sql, spaceId: number | null, actor: Searcher): Sql =>
   spaceId === null ? sharesSpace(user, actor) : isMember(user, sql`${spaceId}::int`)
 
 /** A user as a request names them: by id or, without an id, by email address. */
@@ -26,7 +28,7 @@ export function namedPerson(id: number | null | undefined, email: string | null 
 }
 
 /** Selects the id of the user, or no row if the actor cannot reach them. */
-export const findPerson = ({ id, email }: NamedPerson, spaceId: number | null, actor: Actor): Sql => sql`
+export const findPerson = ({ id, email }: NamedPerson, spaceId: number | null, actor: Searcher): Sql => sql`
   select u.id from users u
   where u.account_id = ${actor.accountId} and u.status <> 'deleted' and (u.id = ${id}::int or u.email = ${email}::text)
     and ${isReachable(sql`u`, spaceId, actor)}`
