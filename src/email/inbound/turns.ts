@@ -19,8 +19,10 @@ export function turnOf({ from, tokens, now }: { from: string; tokens: Buffer[]; 
   const since = sql`${formatInstant(new Date(now.getTime() - WAITING_MS))}::timestamp`
   return sql`(
       with of_accounts as (
+        -- The accounts are found once; with a join PostgreSQL looks them up for each waiting message.
         select distinct v.inbound_email_id as id from inbound_verdicts v
-        where v.verdict is null and v.account_id in (select account_id from reply_tokens where token_hash = any(${tokens}::bytea[]))
+        where v.verdict is null
+          and v.account_id = any(array(select account_id from reply_tokens where token_hash = any(${tokens}::bytea[])))
         limit ${MOST_COUNTED}
       ), of_senders as (
         select e.from_email, count(*) as waiting from of_accounts a join inbound_emails e on e.id = a.id and e.received_at >= ${since} group by 1
