@@ -7,7 +7,7 @@ import { sendEmail } from './outbound/queue.ts'
 import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [
-  // A NOTIFY wakes each worker of a queue, so there are two, and each takes many of these short jobs at once.
+  // Two workers, which take many of these short jobs at once: a fetch costs more than such a job.
   work(sendEmail, wakeDispatcher, { concurrency: 40, batchSize: 20, start: startDispatcher }),
   // Only the first message of a flood has priority 0 (turns.ts), so it takes one reserved place at most. With more workers for the other places
   // each of them would fetch fewer messages, and a fetch costs PostgreSQL more than reading a message.

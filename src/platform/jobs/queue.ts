@@ -7,6 +7,7 @@ import type { Database, Sql } from '../database/database.ts'
 import { openListener } from '../database/listener.ts'
 import { closeIfSilent } from '../database/silent-connections.ts'
 import { inSpan, type OpenSpan } from '../tracing.ts'
+import { WakeUps } from './wake-ups.ts'
 
 /** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */
 export interface Queue<Data extends object = object> {
@@ -92,8 +93,9 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   // The pool replaces an idle connection that the server has closed.
   pool.on('error', () => {})
   pool.on('connect', (client) => closeIfSilent(client, SILENT_MS))
+  const wakeUps = new Map<string, WakeUps>()
   const boss = new PgBoss({
-    db: jobDatabase(pool, db, log),
+    db: jobDatabase(pool, db, wakeUps, log),
     clock: steadyClock,
     clockMonitorIntervalSeconds: CLOCK_CHECK_SECONDS,
     migrate: false,
@@ -141,8 +143,11 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
       return boss.isInstalled()
     },
     async work(queue, { concurrency, reserved = 0, batchSize = 1 }, work) {
+      const workers = new WakeUps()
+      wakeUps.set(queue.name, workers)
       for (let place = 0; place < concurrency; place += place < reserved ? 1 : batchSize) {
         let worker = ''
+        const ownWakeUps = workers.add(() => boss.notifyWorker(worker), { isReserved: place < reserved })
         const polling = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10, perJobResults: true } as const
         const taking = place < reserved ? { batchSize: 1, minPriority: 0 } : { batchSize }
         worker = await boss.work(queue.name, { ...polling, ...taking }, async (jobs) => {
@@ -154,12 +159,14 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
               return { id, status: 'failed', output: error }
             }
           }
+          // After each fetch pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait. If the fetch has left none, the
+          // NOTIFY of a later job wakes a worker.
+          const isFull = jobs.length === taking.batchSize
+          ownWakeUps.began(isFull)
           try {
             return await Promise.all(jobs.map(run))
           } finally {
-            // After each fetch pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait. If the fetch has left none, the
-            // NOTIFY of a later job wakes the worker.
-            if (jobs.length === taking.batchSize) boss.notifyWorker(worker)
+            ownWakeUps.ended(isFull)
           }
         })
       }
@@ -177,11 +184,12 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
 }
 
 /** The connections of pg-boss. Its own listener pauses for up to 30 s before it reconnects, and until then jobs wait for the next poll. */
-const jobDatabase = (pool: pg.Pool, db: Database, log: FastifyBaseLogger): Db => ({
+const jobDatabase = (pool: pg.Pool, db: Database, wakeUps: ReadonlyMap<string, WakeUps>, log: FastifyBaseLogger): Db => ({
   // Not prepared: a plan that was made while the queue was empty reads all its jobs at each fetch.
   executeSql: (text, values) => pool.query(text, values),
   async listen(channel, onNotification, onReconnect) {
-    const listener = openListener(db, { channel, log, onNotification, onConnect: onReconnect })
+    const notify = (queue: string) => (wakeUps.has(queue) ? wakeUps.get(queue)?.lookForJobs() : onNotification(queue))
+    const listener = openListener(db, { channel, log, onNotification: notify, onConnect: onReconnect })
     await listener.start()
     return listener
   },
