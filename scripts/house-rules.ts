@@ -29,7 +29,7 @@ const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs', 'processes', 'stor
 /** The rooms that may be inside another room. */
 const INNER_ROOMS = ['database/embedded', 'database/nodes', 'database/replicas']
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
-const ROOT_FILES = ['main.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
+const ROOT_FILES = ['main.ts', 'process.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
 /** A folder of a feature with more files than this should be split into rooms by concept. */
 const MOST_FILES = 16
 
@@ -248,16 +248,16 @@ function writes({ path, calls, texts }: SourceFacts, tables: Map<string, string>
   })
 }
 
-/** Only main.ts ends the process. */
+/** Only process.ts ends the process. */
 function exits({ path, calls }: SourceFacts): Finding[] {
   return calls
-    .filter(({ callee }) => path !== 'src/main.ts' && callee === 'process.exit')
+    .filter(({ callee }) => path !== 'src/process.ts' && callee === 'process.exit')
     .map(({ line }) => ({
       path,
       line,
       what: 'ends the process',
-      why: 'Only src/main.ts knows what has to be closed first.',
-      instead: 'Throw, and let main.ts end in order.',
+      why: 'Only src/process.ts knows what has to be closed first.',
+      instead: 'Throw, and let process.ts end in order.',
     }))
 }
 

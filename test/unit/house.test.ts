@@ -29,7 +29,7 @@ describe('the house rules', () => {
         "import { sql } from '../platform/database/database.ts'\nexport const mark = (context, id) => { if (id) return context.db.query(sql`update tasks set status = 'done'`) }",
       'src/tasks/router.ts': "import { mark } from './service.ts'\nexport const tasksRouter = { mark }",
       'src/router.ts': "import { tasksRouter } from './tasks/router.ts'\nexport const appRouter = { tasks: tasksRouter }",
-      'src/main.ts': 'process.exit(0)',
+      'src/process.ts': 'process.exit(0)',
       'src/platform/time.ts': "import { parse } from 'date-fns'\nexport { parse }",
     }
     expect(found(tree)).toEqual([])

@@ -1,0 +1,136 @@
+/**
+ * The process: the service itself, or the supervisor of its processes (PROCESSES). Starts it, and stops it at a signal. The only file that exits
+ * the process.
+ */
+import cluster from 'node:cluster'
+import { stackInSources } from './platform/bundle.ts'
+import { onStop, sayReady } from './platform/processes/member.ts'
+import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
+import { hasUnendedCalls } from './platform/storage/folder-calls.ts'
+import type { BegunStart } from './service.ts'
+import { readSettings, type Settings, SettingsError } from './settings.ts'
+
+/** A graceful stop that takes longer is cut short. A supervisor waits for its processes to do so. */
+const STOP_WITHIN_MS = cluster.isWorker ? 60_000 : 62_000
+/** npm repeats the terminal's signal, so a second signal within this time does not mean that the user wants to stop at once. */
+const SECOND_SIGNAL_AFTER_MS = 1_000
+
+/** What was started: from then on it can be stopped. A start in progress is completed first, so that everything that it opens is closed. */
+interface Running {
+  readonly started: Promise<void>
+  stop(how: { isReplaced: boolean }): Promise<void>
+}
+
+async function run(): Promise<Running> {
+  const settings = readSettings()
+  return cluster.isPrimary && settings.processes > 1 ? runSupervisor(settings) : runService(settings)
+}
+
+// Both are loaded when they are needed: the parts of the service take most of the time of a start, and a supervisor needs none of them.
+
+async function runService(settings: Settings): Promise<Running> {
+  const begun = await begin(settings)
+  const { startService } = await import('./service.ts')
+  const starting = startService(settings, begun)
+  return {
+    started: starting.then(({ lines, port }) => (cluster.isWorker ? sayReady(lines, port) : print(lines))),
+    stop: async (how) => (await starting).stop(how),
+  }
+}
+
+/** Begins to start the embedded PostgreSQL, which takes about as long as loading the parts of the service, on another core. */
+async function begin(settings: Settings): Promise<BegunStart> {
+  const { probePort } = await import('./platform/http/listening.ts')
+  // A supervisor has probed it, and has it since the first process listens.
+  if (!cluster.isWorker && settings.role !== 'worker') await probePort(settings)
+  const { openLog } = await import('./platform/log.ts')
+  const log = openLog(settings)
+  if (settings.databaseUrl) return { log, postgres: undefined }
+  const { openEmbeddedPostgres } = await import('./platform/database/embedded/embedded-postgres.ts')
+  const postgres = openEmbeddedPostgres({ dataDir: settings.dataDir, log: (message) => log.info(message) })
+  // The service reports it when it needs the database.
+  postgres.catch(() => {})
+  return { log, postgres }
+}
+
+async function runSupervisor(settings: Settings): Promise<Running> {
+  const { probePort } = await import('./platform/http/listening.ts')
+  await probePort(settings)
+  const { default: pino } = await import('pino')
+  const { supervise } = await import('./platform/processes/supervisor.ts')
+  const { started, failed, stop } = supervise({
+    ...{ count: settings.processes, port: settings.port },
+    log: pino({ level: settings.logLevel }),
+  })
+  failed.catch(fail)
+  return { started: started.then(print), stop }
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+}
+
+const isExpected = (error: unknown) => error instanceof StartError || error instanceof SettingsError
+
+function printError(error: unknown): void {
+  const { message, stack = error } = error as Error
+  if (message !== '') process.stderr.write(isExpected(error) ? `Gridpost cannot start. ${message}\n` : `${stackInSources(String(stack))}\n`)
+}
+
+/** Ends after an error: the supervisor stops the processes that are left. */
+function fail(error: unknown): void {
+  if (isStopping) return
+  reported = error
+  printError(error)
+  stop(cluster.isWorker && isExpected(error) ? CANNOT_START : 1)
+}
+
+function stop(exitCode: number, how = { isReplaced: false }): void {
+  if (isStopping) return
+  isStopping = true
+  setTimeout(() => exit(1), STOP_WITHIN_MS).unref()
+  running
+    .then((service) => service.stop(how))
+    .then(
+      () => exit(exitCode),
+      (error) => {
+        if (error !== reported) printError(error)
+        exit(exitCode || 1)
+      },
+    )
+}
+
+function exit(code: number): void {
+  if (hasUnendedCalls()) {
+    process.removeAllListeners('SIGTERM')
+    process.kill(process.pid, 'SIGTERM')
+  }
+  process.exit(code)
+}
+
+let isStopping = false
+/** The error that was printed before the stop. */
+let reported: unknown
+let firstSignalAt = 0
+
+function onSignal(how = { isReplaced: false }): void {
+  firstSignalAt ||= performance.now()
+  if (performance.now() - firstSignalAt > SECOND_SIGNAL_AFTER_MS) exit(1)
+  stop(0, how)
+}
+
+if (cluster.isWorker) {
+  // A terminal sends these to all processes. The supervisor decides what they mean.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('SIGTERM', () => onSignal({ isReplaced: true }))
+  onStop(() => stop(0))
+} else {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => onSignal())
+}
+process.on('uncaughtException', (error) => {
+  printError(error)
+  stop(1)
+})
+
+const running = run()
+running.then(({ started }) => started).catch(fail)
