@@ -1,6 +1,6 @@
 /** What a start loads decides how long it takes, and can be held without a clock. */
 import { expect, it } from 'vitest'
-import { importsOfService } from './support/imports.ts'
+import { importsOf, importsOfService } from './support/imports.ts'
 
 /** Each takes 50 to 250 ms of CPU to load, and most services, or most processes of one, never use it. */
 const ON_DEMAND =
@@ -11,3 +11,7 @@ it('a start without settings for buckets, traces or mail loads nothing that only
   expect(imported).toContain('fastify')
   expect(imported.filter((name) => ON_DEMAND.test(name))).toEqual([])
 }, 60_000)
+
+it('the process that parses a received mail loads no database and no schemas, because it may be started for each large message', async () => {
+  expect(await importsOf('src/email/inbound/mime-process.ts')).toEqual(['postal-mime'])
+})

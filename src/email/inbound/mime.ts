@@ -8,7 +8,7 @@ import { authenticationResults, type SenderAuthentication } from '../authenticit
 import { headerValues, isAutomatic, messageIdOf, oneLine, readHeaders } from '../headers.ts'
 import { visibleText } from '../quoting/visible-text.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
-import { type Feedback, feedback } from '../reports/feedback.ts'
+import { type Feedback, feedback } from '../reports/feedback-report.ts'
 import type { DeliveryReport } from '../reports/report.ts'
 import { readMessage } from './message.ts'
 
