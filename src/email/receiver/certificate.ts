@@ -15,7 +15,9 @@ export class CertificateError extends Error {}
 
 /** @throws CertificateError when a file cannot be read, or the key does not belong to the certificate */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
-  const [cert, key] = await Promise.all([readSetting('INBOUND_SMTP_CERT', files.cert), readSetting('INBOUND_SMTP_KEY', files.key)])
+  // One after the other, so that the same fault always names the same setting.
+  const cert = await readSetting('INBOUND_SMTP_CERT', files.cert)
+  const key = await readSetting('INBOUND_SMTP_KEY', files.key)
   try {
     createSecureContext({ cert, key })
   } catch (error) {
