@@ -47,13 +47,13 @@ it('further refusals of one that does not wait are let go by responses, four eac
   expect(refused).toEqual(names)
 })
 
-it('they are held for half a second at most, also if there are no responses', () => {
+it('they are held for 0.3 s at most, also if there are no responses', () => {
   const { refuse, refused } = refusals()
   refuse('a')
   refuse('a')
-  vi.advanceTimersByTime(350)
+  vi.advanceTimersByTime(200)
   expect(refused).toEqual(['a'])
-  vi.advanceTimersByTime(150)
+  vi.advanceTimersByTime(100)
   expect(refused).toEqual(['a', 'a'])
   expect(vi.getTimerCount()).toBe(0)
 })

@@ -6,9 +6,9 @@ import type { Socket } from 'node:net'
 
 /** A connection that sends a request within this time after a refusal has ignored Retry-After. */
 const REPEATED_WITHIN_MS = 1_000
-const HELD_MS = { least: 100, most: 400 }
+const HELD_MS = { least: 100, most: 250 }
 const PER_RESPONSE = 4
-const SWEEP_MS = 100
+const SWEEP_MS = 50
 
 interface Held {
   refuse: () => void
