@@ -4,7 +4,7 @@ import { RESERVED_AFTER_MS, WakeUps } from '../../src/platform/jobs/wake-ups.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** Workers by their names, and the names of those that were woken, in order. Names with a capital letter are reserved. */
+/** Makes a worker for each name; one whose name is a capital letter is reserved. `takeWoken` returns who was woken since its last call, in order. */
 function workersOf(...names: string[]) {
   const wakeUps = new WakeUps()
   const woken: string[] = []

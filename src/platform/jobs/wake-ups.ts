@@ -1,6 +1,6 @@
 /**
- * Chooses the worker that looks for jobs when a NOTIFY tells of new ones. pg-boss would wake all workers of the queue, and a fetch that finds
- * nothing costs PostgreSQL as much as one that does.
+ * Chooses the worker of a queue that looks for jobs when a NOTIFY announces new ones. pg-boss would wake all workers, and a fetch that finds nothing
+ * costs PostgreSQL as much as one that finds jobs.
  */
 
 /** A worker that only takes jobs of priority 0 or above looks for them if all others have worked for so long. */

@@ -43,7 +43,7 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
   let timer: NodeJS.Timeout | undefined
   let refreshing: Promise<void> | undefined
   let isClosed = false
-  /** True while the main server does not answer: the log tells of it once. */
+  /** Whether the last check failed. The log has the first failure only, because a main server that is away fails every check. */
   let isWarned = false
 
   async function refresh(database: Database): Promise<void> {
