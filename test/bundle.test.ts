@@ -19,10 +19,12 @@ beforeAll(() => {
   for (const name of readdirSync(join(root, 'node_modules')))
     if (name !== '.cache') symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name))
   failAt('a fault of the bundle')
-  execFileSync(process.execPath, [join(copy, 'scripts/bundle.ts')], { stdio: ['ignore', 'inherit', 'inherit'] })
+  makeBundle()
 })
 
 afterAll(() => rmSync(copy, { recursive: true }))
+
+const makeBundle = () => execFileSync(process.execPath, [join(copy, 'scripts/bundle.ts')], { encoding: 'utf8', stdio: 'pipe' })
 
 /** Makes /healthz fail. */
 function failAt(message: string): void {
@@ -61,11 +63,16 @@ it('starts without the files of the packages that it contains, and a fault is lo
   rmSync(join(copy, 'node_modules/fastify'))
   const { message, stack } = await faultOfCopy()
   expect(message).toBe('a fault of the bundle')
-  expect(stack).toContain(`/${HEALTH}:${lineOf(message)}:`)
+  expect(stack).toContain(`/${HEALTH}:${lineOf(message)})`)
   symlinkSync(join(root, 'node_modules/fastify'), join(copy, 'node_modules/fastify'))
 })
 
 it('is not used any more once a source was edited', async () => {
   failAt('a fault of the edited source')
   expect((await faultOfCopy()).message).toBe('a fault of the edited source')
+})
+
+it('is refused for a source that asks for its place in a way that would name the bundle', () => {
+  writeFileSync(join(copy, HEALTH), `${readFileSync(join(root, HEALTH), 'utf8')}export const here = import.meta.filename\n`)
+  expect(makeBundle).toThrow(`${HEALTH}: the bundle does not know import.meta.filename`)
 })

@@ -3,8 +3,7 @@
  * half the CPU time, which would go into finding and linking a thousand files, and a sixth less memory.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { SourceMap, type SourceMapPayload, type SourceMapping } from 'node:module'
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -18,6 +17,8 @@ export interface BundleManifest {
   readonly files: readonly string[]
   /** The digest of their contents. */
   readonly digest: string
+  /** The sources of all lines, those of packages too; the files of lines count them from 0. */
+  readonly origins: readonly string[]
 }
 
 /** @param files paths from the root @returns a digest of the files' names and contents @throws ENOENT */
@@ -40,7 +41,7 @@ export function digestOf(files: readonly string[]): string {
 export function moduleOf(program: string, source: URL): string {
   if (process.env.RUN_SOURCES) return source.href
   try {
-    const { files, digest } = JSON.parse(readFileSync(join(BUNDLE_DIR, 'manifest.json'), 'utf8')) as BundleManifest
+    const { files, digest } = readManifest()
     if (digestOf(files) === digest) return pathToFileURL(join(BUNDLE_DIR, `${program}.mjs`)).href
   } catch (error) {
     // There is no bundle, or one of its sources is gone.
@@ -49,33 +50,40 @@ export function moduleOf(program: string, source: URL): string {
   return source.href
 }
 
-const BUNDLE_URL = `${pathToFileURL(BUNDLE_DIR).href}/`
-const PLACE = /file:[^\s()]*\/([^\s()/]+\.mjs):(\d+):(\d+)/g
-/** Kept, because reading one takes some 50 ms; a process without errors has none. */
-const maps = new Map<string, SourceMap>()
+const readManifest = () => JSON.parse(readFileSync(join(BUNDLE_DIR, 'manifest.json'), 'utf8')) as BundleManifest
 
-/** @returns the stack of an error with the places in the bundle as places in the sources, which are what a reader can open */
+const BUNDLE_URL = `${pathToFileURL(BUNDLE_DIR).href}/`
+const PLACE = /file:[^\s()]*\/([^\s()/]+\.mjs):(\d+):\d+/g
+/** The number of the source of a line that comes from none. */
+export const NO_ORIGIN = 0xff_ff_ff_ff
+/** For each line of a chunk, its file of lines has the number of the source and the line there. */
+const ORIGIN_BYTES = 8
+
+/**
+ * Names the places of a stack in the bundle by the sources, which are what a reader can open. Nothing of the bundle's maps is kept in memory, and a
+ * place costs two small reads, because errors are logged when a process has other troubles.
+ */
 export function stackInSources(stack: string): string {
-  return stack.replace(PLACE, (place: string, file: string, line: string, column: string) => {
-    const map = place.startsWith(BUNDLE_URL) ? mapOf(file) : undefined
-    const {
-      originalSource,
-      originalLine = 0,
-      originalColumn = 0,
-    }: Partial<SourceMapping> = map?.findEntry(Number(line) - 1, Number(column) - 1) ?? {}
-    return originalSource === undefined ? place : `${new URL(originalSource, BUNDLE_URL).href}:${originalLine + 1}:${originalColumn + 1}`
-  })
+  if (!stack.includes(BUNDLE_URL)) return stack
+  try {
+    const { origins } = readManifest()
+    return stack.replace(PLACE, (place: string, chunk: string, line: string) => {
+      const [source = NO_ORIGIN, lineThere] = place.startsWith(BUNDLE_URL) ? originOf(chunk, Number(line)) : []
+      return origins[source] === undefined ? place : `${pathToFileURL(join(ROOT, origins[source])).href}:${lineThere}`
+    })
+  } catch {
+    // The error that is being logged matters more than its places, which are gone during an installation, for instance.
+    return stack
+  }
 }
 
-function mapOf(file: string): SourceMap | undefined {
-  const known = maps.get(file)
-  if (known) return known
+function originOf(chunk: string, line: number): Uint32Array {
+  const origin = new Uint32Array(ORIGIN_BYTES / Uint32Array.BYTES_PER_ELEMENT)
+  const file = openSync(join(BUNDLE_DIR, `${chunk}.lines`), 'r')
   try {
-    const map = new SourceMap(JSON.parse(readFileSync(join(BUNDLE_DIR, `${file}.map`), 'utf8')) as SourceMapPayload)
-    maps.set(file, map)
-    return map
-  } catch {
-    // The error that is being logged matters more than a map that is gone, for instance during an installation.
-    return undefined
+    const read = readSync(file, origin, 0, ORIGIN_BYTES, (line - 1) * ORIGIN_BYTES)
+    return read === ORIGIN_BYTES ? origin : new Uint32Array()
+  } finally {
+    closeSync(file)
   }
 }
