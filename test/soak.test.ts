@@ -19,6 +19,7 @@ test('under overload health is answered, refusals have Retry-After, and the acco
     '| overload: 200 %',
     '| one account: 200 %',
     '| other account beside it: 5 %',
+    '| rush: 600 new connections',
   ])
 })
 

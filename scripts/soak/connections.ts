@@ -7,6 +7,9 @@ export interface Answer {
   ms: number
 }
 
+/** Fewer than a process accepts within a tenth of a second. */
+const OPENED_AT_ONCE = 16
+
 /** Keeps connections open, and opens as many as are needed at once. */
 export class Connections {
   readonly #port: number
@@ -19,10 +22,37 @@ export class Connections {
     this.#most = most
   }
 
+  /**
+   * Opens connections until there are so many, a few at a time, and sends a request on each, so that the service has accepted them and keeps
+   * them alive.
+   */
+  async open(count: number, request: string): Promise<void> {
+    const openNext = async () => {
+      while (this.#open.size < count) {
+        const connection = this.#connect()
+        if (!connection) return
+        await this.#answerOf(connection, request)
+      }
+    }
+    await Promise.all(Array.from({ length: OPENED_AT_ONCE }, openNext))
+  }
+
+  /** Opens so many connections at once, and sends a request on each. They are closed afterwards. */
+  async rush(count: number, request: string): Promise<PromiseSettledResult<Answer>[]> {
+    const opened = Array.from({ length: count }, () => new Connection(this.#port))
+    const answers = await Promise.allSettled(opened.map((connection) => connection.send(request)))
+    for (const connection of opened) connection.close()
+    return answers
+  }
+
   /** Sends a request. @returns undefined if all connections are in use; the promise is rejected if the connection fails */
   send(request: string): Promise<Answer> | undefined {
     const connection = this.#idleOne() ?? this.#connect()
     if (!connection) return undefined
+    return this.#answerOf(connection, request)
+  }
+
+  #answerOf(connection: Connection, request: string): Promise<Answer> {
     return connection.send(request).finally(() => {
       if (connection.isUsable) this.#idle.push(connection)
       else this.#open.delete(connection)

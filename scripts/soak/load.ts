@@ -21,9 +21,16 @@ export interface Outcome {
 }
 
 const TICK_MS = 2
+/** The longest time that a good answer takes: a refusal within half a second. So many seconds of requests may be under way. */
+const LONGEST_ANSWER_S = 0.5
+const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
-/** Sends requests at the rate. Those for which there is no connection count as failures. */
+/**
+ * Sends requests at the rate. Those for which there is no connection count as failures. The connections are opened before, as the clients of
+ * a service keep theirs open.
+ */
 export async function atRate({ connections, request }: Load, perSecond: number, seconds: number): Promise<Outcome> {
+  await connections.open(Math.ceil(perSecond * LONGEST_ANSWER_S), HEALTH)
   const collected = collector()
   const from = performance.now()
   const pending = new Set<Promise<void>>()
@@ -56,6 +63,16 @@ export async function fullSpeed({ connections, request }: Load, callers: number,
   }
   await Promise.all(Array.from({ length: callers }, caller))
   return collected.outcome(seconds)
+}
+
+/** Opens connections at once, and sends the request on each. */
+export async function rush({ connections, request }: Load, callers: number): Promise<Outcome> {
+  const collected = collector()
+  const from = performance.now()
+  for (const answer of await connections.rush(callers, request()))
+    if (answer.status === 'fulfilled') collected.add(answer.value)
+    else collected.failed(answer.reason)
+  return collected.outcome((performance.now() - from) / 1_000)
 }
 
 function collector() {

@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: drives a service with its own embedded PostgreSQL for minutes at 80 % of its capacity, then at 200 %, then with one
- * account that floods beside another. Prints the figures, and fails on a violated bound. Loopback only.
+ * account that floods beside another, then by many new connections at once. Prints the figures, and fails on a violated bound. Loopback only.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { type Process, startArguments, startProcess } from '../bench/process.ts'
 import { argumentProblem, runScript, ScriptError } from '../runtime.ts'
 import { type Caller, makeCaller } from './caller.ts'
 import { watchHealth } from './health.ts'
-import { atRate, fullSpeed } from './load.ts'
+import { atRate, fullSpeed, rush } from './load.ts'
 import { Report } from './report.ts'
 
 const USAGE = `npm run soak -- [options]
@@ -27,6 +27,8 @@ const QUIET = 0.25
 const STEADY = 0.8
 const FLOOD = 2
 const OTHER = 0.05
+/** Connections that are opened at once, as after a deployment or by a page that many open at the same time. */
+const RUSH = 600
 const SAMPLE_MS = 2_000
 /** An orchestrator would restart a service that does not answer in this time. */
 const HEALTH_MS = 1_000
@@ -113,6 +115,9 @@ async function soak({ found: url, child }: Process, dataDir: string, { minutes, 
     report.requireQuickRefusals('one account', flooder)
     report.requireAllServed('other account', beside)
     report.requireP99('other account', beside, otherQuiet, 2)
+
+    // Without bounds: a process accepts one connection in each turn of its event loop.
+    report.phase(`rush: ${RUSH} new connections`, await rush(one, RUSH))
   } finally {
     clearInterval(sampling)
     for (const { connections } of [one, other]) connections.close()

@@ -24,7 +24,7 @@ export class Report {
     const perSecond = Math.round((served.length + refused.length + failed) / seconds)
     const row = [
       name,
-      seconds,
+      Number(seconds.toFixed(2)),
       perSecond,
       served.length,
       refused.length,
