@@ -175,17 +175,26 @@ describe('deploy/compose.yaml', () => {
   }
   const compose = parse(read('deploy/compose.yaml'), { merge: true }) as Compose
 
+  const webs = ['web-1', 'web-2']
+
   it('runs web and worker processes with settings that exist, on volumes that exist', () => {
-    expect(Object.keys(compose.services)).toEqual(['web', 'worker', 'database', 'proxy'])
-    for (const role of ['web', 'worker']) {
-      const service = compose.services[role]
-      expect(service).toMatchObject({ environment: { ROLE: role }, depends_on: { database: { condition: 'service_healthy' } } })
+    expect(Object.keys(compose.services)).toEqual([...webs, 'worker', 'database', 'proxy'])
+    for (const name of [...webs, 'worker']) {
+      const service = compose.services[name]
+      expect(service).toMatchObject({
+        environment: { ROLE: webs.includes(name) ? 'web' : 'worker' },
+        depends_on: { database: { condition: 'service_healthy' } },
+      })
       expect(unknownSettings(Object.keys(service?.environment ?? {}))).toEqual([])
     }
     expect(compose.services.database?.healthcheck).toBeDefined()
     const mounted = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(':')[0] ?? ''))
     expect(mounted.filter((volume) => !volume.startsWith('./') && !(volume in compose.volumes))).toEqual([])
     expect(mounted.filter((volume) => volume.startsWith('./') && !existsSync(join(root, 'deploy', volume)))).toEqual([])
+  })
+
+  it('names every process for requests to the proxy, which could not tell them apart behind one name', () => {
+    expect(compose.services.proxy?.environment?.GRIDPOST).toBe(webs.map((web) => `${web}:3000`).join(' '))
   })
 
   const docker = programAt('docker')
