@@ -78,21 +78,16 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
       count += columns[0]?.length ?? 0
     },
     async publish(context, table, committedWith) {
-      const { now, userId } = changeBy(context)
-      const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
       await run(sql`begin`)
       try {
         await run(sql`select set_config('statement_timeout', ${`${PUBLISH_MINUTES}min`}, true), set_config('work_mem', '64MB', true)`)
         await holdStaged(run, tableId, fields)
-        const inserted = await run(sql`
-          insert into ${recordsOf(tableId)} (created_at, created_by, updated_at, updated_by, ${join(names)})
-          select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
-          from ${stagingOf(tableId)} s where ${isCurrent(table)} order by s."#"`)
-        const count = inserted.rowCount ?? 0
-        if (count)
+        const count = await insertStaged(run, context, table, names)
+        if (count) {
           await run(auditing(context, 'records.imported', { ...auditPlaceOf(table), id: table.id, name: table.name, detail: { count } }))
-        if (count && committedWith && !(await run(committedWith(count))).rowCount) throw new Error('The import has ended before')
-        await run(sql`commit`)
+          if (committedWith && !(await run(committedWith(count))).rowCount) throw new Error('The import has ended before')
+        }
+        await run(count ? sql`commit` : sql`rollback`)
         return count
       } catch (error) {
         await run(sql`rollback`)
@@ -100,6 +95,20 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
       }
     },
   }
+}
+
+/** @returns the number of inserted records; 0 if the table has another version, and then the transaction has to be rolled back */
+async function insertStaged(run: Run, context: Context, table: TableDef, names: readonly Sql[]): Promise<number> {
+  const { now, userId } = changeBy(context)
+  const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
+  const isElsewhere = context.db.isElsewhere(table.id)
+  const { rowCount } = await run(sql`
+    insert into ${recordsOf(table.id)} (created_at, created_by, updated_at, updated_by, ${join(names)})
+    select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
+    from ${stagingOf(table.id)} s where ${isElsewhere ? sql`true` : isCurrent(table)} order by s."#"`)
+  // A change of the table either came before the insertion, which has waited for it, or waits for this transaction.
+  const isOutdated = isElsewhere && !(await run(sql`select where ${isCurrent(table)}`)).rowCount
+  return isOutdated ? 0 : (rowCount ?? 0)
 }
 
 /** Marks the files of the new cells as used, in the transaction that creates the records. */
