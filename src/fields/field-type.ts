@@ -70,6 +70,16 @@ export interface ConversionPlace {
   account_id: number
   space_id: number
   timeZone: string
+  /** Undefined if the statement may read the users itself. */
+  users?: ConversionUsers | undefined
+}
+
+/** The users as JSON objects, for cells on a server without the table of users. */
+export interface ConversionUsers {
+  /** The addresses of the account's users by id. */
+  emails: string
+  /** The ids of the space's members by address. */
+  members: string
 }
 
 /** A field before and after a change of its type, with the text form of the cell. */

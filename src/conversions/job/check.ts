@@ -27,6 +27,7 @@ import { convertField } from './convert.ts'
 import { countCells } from './count.ts'
 import { optionsFromCells } from './options-from-cells.ts'
 import { attempt, cellsFail, fieldChanged } from './outcome.ts'
+import { placeOf } from './place.ts'
 
 export const checkConversion = defineQueue({
   name: 'conversions.check',
@@ -59,7 +60,7 @@ interface CellCounts {
 
 async function count(context: Context, conversion: ConversionRow, table: TableDef, field: FieldDef): Promise<CellCounts> {
   const { target } = conversion
-  const place = { ...table, timeZone: conversion.time_zone }
+  const place = await placeOf(context.db, table, conversion.time_zone, [field.type, target.type])
   const options =
     isSelect(target.type) && !target.options ? await optionsFromCells(context, table, field, target.type, place) : target.options
   const wanted = { ...target, options }

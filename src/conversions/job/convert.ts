@@ -5,20 +5,21 @@
  */
 import { z } from 'zod'
 import { audit } from '../../audit/log.ts'
-import type { FieldDef } from '../../fields/definition.ts'
+import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
-import { sql } from '../../platform/database/database.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
 import { addShadowColumns, dropShadowColumns, holdWriters, swapColumns } from '../../tables/ddl.ts'
 import { storeType } from '../../tables/fields/alter-fields.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
-import { conversionOf, isRelabelling } from '../rules.ts'
+import { type Conversion, conversionOf, isRelabelling } from '../rules.ts'
 import { requireValidViews } from '../target.ts'
 import { type ConversionRow, claimConversion, currentField, fieldIn, isStillRunning, storeOutcome } from './conversion-row.ts'
 import { catchUp, convertAllChanged, fill, indexChanged } from './fill.ts'
 import { attempt, type ConversionEnded, fieldChanged } from './outcome.ts'
+import { placeOf } from './place.ts'
 
 export const convertField = defineQueue({
   name: 'tables.convert-field',
@@ -36,7 +37,7 @@ export async function convert(context: Context, { conversion_id }: { conversion_
       const { table, field } = await currentField(context, conversion)
       if (!isRelabelling(field.type, conversion.target.type)) {
         if (!(await prepare(context, conversion))) return
-        const how = conversionOf(field, { ...field, ...conversion.target }, table.id, { ...table, timeZone: conversion.time_zone })
+        const how = await howOf(context.db, conversion, table, field)
         await fill(context, conversion, how)
         await indexChanged(context, conversion)
         await catchUp(context, conversion, how)
@@ -45,6 +46,10 @@ export async function convert(context: Context, { conversion_id }: { conversion_
     },
     (outcome) => giveUp(context, conversion, outcome),
   )
+}
+
+async function howOf(db: Database, { target, time_zone }: ConversionRow, table: TableDef, field: FieldDef): Promise<Conversion> {
+  return conversionOf(field, { ...field, ...target }, table.id, await placeOf(db, table, time_zone, [field.type, target.type]))
 }
 
 /** Adds the shadow columns. @returns false if another run of the job has ended the conversion, which has dropped them */
@@ -66,7 +71,7 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
     const changed = { ...field, ...conversion.target }
     await holdWriters(db, table.id)
     if (!isRelabelling(field.type, changed.type)) {
-      await convertAllChanged(db, conversion, conversionOf(field, changed, table.id, { ...table, timeZone: conversion.time_zone }))
+      await convertAllChanged(db, conversion, await howOf(db, conversion, table, field))
       await swapColumns(db, table.id, conversion.id, field.id)
     }
     if (!conversion.force) await requireValidViews(context, table, changed)

@@ -19,9 +19,9 @@ export async function countCells({ db }: Context, conversion: ConversionRow, how
   let counted = 0
   for await (const batch of idBatches(db, conversion.table_id, { maxStep: MAX_BATCH })) {
     await requireTable(db, conversion)
-    const [found] = await db.query<ConversionFigures & { records: number }>(
-      countsOf(how.select(inBatch(batch)), MAX_FAILS - figures.fails.length),
-    )
+    const [found] = await db
+      .records(conversion.table_id)
+      .query<ConversionFigures & { records: number }>(countsOf(how.select(inBatch(batch)), MAX_FAILS - figures.fails.length))
     if (!found) continue
     figures.converts += found.converts
     figures.failing += found.failing

@@ -75,9 +75,9 @@ export async function convertAllChanged(db: Database, conversion: ConversionRow,
 async function convertChanged(db: Database, conversion: ConversionRow, how: Conversion): Promise<number> {
   // The shadow column has no statistics yet, so Postgres would expect many changed records and scan the whole table.
   await db.query(sql`select set_config('enable_seqscan', 'off', true)`)
-  const changed = await db.query<{ id: number }>(
-    sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`,
-  )
+  const changed = await db
+    .records(conversion.table_id)
+    .query<{ id: number }>(sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`)
   const ids = changed.map(({ id }) => id)
   if (ids.length) await convertSome(db, conversion, how, sql`r.id = any(${ids}::int[])`)
   return ids.length
@@ -90,7 +90,7 @@ async function convertChanged(db: Database, conversion: ConversionRow, how: Conv
  * @throws ConversionEnded when a cell does not convert and must not be emptied
  */
 async function convertSome(db: Database, conversion: ConversionRow, { select }: Conversion, where: Sql): Promise<number> {
-  const [found] = await db.query<ConversionFigures & { records: number }>(sql`
+  const [found] = await db.records(conversion.table_id).query<ConversionFigures & { records: number }>(sql`
     with s as materialized (${select(where)}),
     filled as (update ${recordsOf(conversion.table_id)} t set ${shadowColumn(conversion.id)} = s.converted, ${shadowVersion(conversion.id)} = s.version
       from s where t.id = s.id and t.version = s.version)

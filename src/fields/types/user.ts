@@ -86,8 +86,7 @@ export const user: FieldTypeDefinition = {
   groups: { by: 'value', value: (_, column) => column, values: () => null },
   search: null,
 
-  asText: (id, _, { account_id }) =>
-    sql`((select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${account_id}) ->> (${id})::text)`,
+  asText: (id, _, place) => sql`(${place.users ? json(place.users.emails) : sql`(${selectEmails(place)})`} ->> (${id})::text)`,
   fromText: (text, _, place) => memberOf(sql`lower(btrim(${text}))`, place),
   becomes: { multi_user: asList, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: {
@@ -179,8 +178,18 @@ function selectNamed({ compare, operand }: Condition, { me, accountId }: QueryCo
 
 // ── as text ─────────────────────────────────────────────────────────────────
 
+/** Selects what `ConversionUsers` holds. */
+export const selectConversionUsers = (place: ConversionPlace): Sql =>
+  sql`select coalesce((${selectEmails(place)}), '{}')::text as emails, coalesce((${selectMembers(place)}), '{}')::text as members`
+
 /** The current member with the address. The object of all members does not depend on the cell, so Postgres builds it once a statement. */
-function memberOf(email: Sql, { account_id, space_id }: ConversionPlace): Sql {
-  return sql`((select jsonb_object_agg(u.email, u.id) from public.users u
-  where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)}) -> ${email})::int`
-}
+const memberOf = (email: Sql, place: ConversionPlace): Sql =>
+  sql`(${place.users ? json(place.users.members) : sql`(${selectMembers(place)})`} -> ${email})::int`
+
+const json = (text: string): Sql => sql`${text}::jsonb`
+
+const selectEmails = ({ account_id }: ConversionPlace): Sql =>
+  sql`select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${account_id}`
+
+const selectMembers = ({ account_id, space_id }: ConversionPlace): Sql => sql`select jsonb_object_agg(u.email, u.id) from public.users u
+  where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)}`

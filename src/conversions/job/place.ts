@@ -1,0 +1,15 @@
+/** Where the cells of a conversion are, and the users whom they name. */
+import type { TableDef } from '../../fields/definition.ts'
+import type { ConversionPlace, ConversionUsers } from '../../fields/field-type.ts'
+import { type FieldType, TYPES } from '../../fields/registry.ts'
+import { selectConversionUsers } from '../../fields/types/user.ts'
+import type { Database } from '../../platform/database/database.ts'
+
+/** @param types the types before and after the conversion; users are read beforehand only for cells on another server that name them */
+export async function placeOf(db: Database, table: TableDef, timeZone: string, types: readonly FieldType[]): Promise<ConversionPlace> {
+  const { id, account_id, space_id } = table
+  const place = { account_id, space_id, timeZone }
+  if (!db.isElsewhere(id) || !types.some((type) => TYPES[type].names === 'users')) return place
+  const [users] = await db.query<ConversionUsers>(selectConversionUsers(place))
+  return { ...place, users }
+}
