@@ -86,6 +86,22 @@ export async function updateReply(
   now: Date,
 ): Promise<boolean | undefined> {
   const { record } = emailComment('email_in', email, senderAsAuthor(name))
+  return withRowHere(db, record, (place) => updateLockedReply(db, place, { commentId, email, name, notifyFollowers }, now))
+}
+
+interface ChangedReply {
+  commentId: number
+  email: Email
+  name: string
+  notifyFollowers: ReplyNotice | undefined
+}
+
+async function updateLockedReply(
+  db: Database,
+  record: Followable,
+  { commentId, email, name, notifyFollowers }: ChangedReply,
+  now: Date,
+): Promise<boolean | undefined> {
   // The record is locked before the comment, as its deletion does.
   await db.query(locked(record))
   const [comment] = await db.query<{ is_same: boolean }>(sql`
