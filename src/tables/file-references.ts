@@ -1,6 +1,6 @@
 /** Finds the references to files in cells, comments, mails and tasks. A file is dropped when its last reference is deleted. */
 
-import { holdsFiles } from '../fields/definition.ts'
+import { holdsFiles, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles } from '../platform/stored-files/held.ts'
@@ -17,9 +17,14 @@ export async function holdersOf(db: Database, files: readonly OwnedFile[]): Prom
   if (!files.length) return new Map()
   const tableIds = [...new Set(files.flatMap(({ table_id }) => table_id ?? []))]
   const taskIds = [...new Set(files.flatMap(({ task_id }) => task_id ?? []))]
-  const held = await db.query<{ path: string; record_id: number | null }>(sql`
-    select path, max(record_id) as record_id from (${await references(db, tableIds, taskIds)}) used
-    where path = any(${files.map(({ path }) => path)}::text[]) group by path`)
+  const paths = files.map(({ path }) => path)
+  const { here, elsewhere } = await references(db, tableIds, taskIds)
+  const usedBy = (used: Sql) => sql`
+    select path, max(record_id) as record_id from (${used}) used where path = any(${paths}::text[]) group by path`
+  const held = await db.query<{ path: string; record_id: number | null }>(usedBy(here))
+  for (const { tableId, used } of elsewhere) held.push(...(await db.records(tableId).query<(typeof held)[number]>(usedBy(used))))
+  // Cells here and elsewhere may both use a file whose path was copied to another table.
+  held.sort((a, b) => (a.record_id ?? 0) - (b.record_id ?? 0))
   return new Map(held.map(({ path, record_id }) => [path, record_id]))
 }
 
@@ -31,16 +36,29 @@ export async function holdersOf(db: Database, files: readonly OwnedFile[]): Prom
 export async function countNear(db: Database, files: readonly (OwnedFile & { record_id: number | null })[]): Promise<Map<string, number>> {
   if (!files.length) return new Map()
   const idsOf = (column: 'table_id' | 'task_id' | 'record_id') => [...new Set(files.flatMap((file) => file[column] ?? []))]
-  const counted = await db.query<{ path: string; uses: number }>(sql`
+  const { here, elsewhere } = await references(db, idsOf('table_id'), idsOf('task_id'), idsOf('record_id'))
+  const usesIn = (used: Sql) => sql`
     select used.path, count(*)::int as uses
     from unnest(${files.map(({ path }) => path)}::text[], ${files.map(({ table_id }) => table_id)}::int[],
         ${files.map(({ record_id }) => record_id)}::int[], ${files.map(({ task_id }) => task_id)}::int[])
       as f (path, table_id, record_id, task_id)
-    join (${await references(db, idsOf('table_id'), idsOf('task_id'), idsOf('record_id'))}) used on used.path = f.path
+    join (${used}) used on used.path = f.path
       and case when f.task_id is null then used.table_id is not distinct from f.table_id and used.record_id is not distinct from f.record_id
         else used.task_id is not distinct from f.task_id end
-    group by used.path`)
-  return new Map(counted.map(({ path, uses }) => [path, uses]))
+    group by used.path`
+  const counted = await db.query<{ path: string; uses: number }>(usesIn(here))
+  for (const { tableId, used } of elsewhere) counted.push(...(await db.records(tableId).query<(typeof counted)[number]>(usesIn(used))))
+  const uses = new Map<string, number>()
+  for (const { path, uses: n } of counted) uses.set(path, (uses.get(path) ?? 0) + n)
+  return uses
+}
+
+/** The statements that select references to files. */
+interface References {
+  /** Of comments, mails and tasks, and of the cells that are on the main server. */
+  here: Sql
+  /** Of the cells of each table that is elsewhere, for its `db.records`. */
+  elsewhere: { tableId: number; used: Sql }[]
 }
 
 /**
@@ -53,27 +71,32 @@ export async function references(
   tableIds: readonly number[],
   taskIds: readonly number[],
   recordIds?: readonly number[],
-): Promise<Sql> {
+): Promise<References> {
   const tables = await tableDefinitions(db, [...tableIds])
   const ofRecords = (column: Sql) => (recordIds ? sql`and ${column} = any(${recordIds}::int[])` : empty)
-  const cells = [...tables.values()].flatMap(({ id, fields }) =>
+  const cellsOf = ({ id, fields }: TableDef) =>
     fields.filter(holdsFiles).map(
       (field) => sql`
           select ${id}::int as table_id, null::int as task_id, id as record_id, ${ident(field.id)} as files from ${recordsOf(id)} where ${ident(field.id)} is not null ${ofRecords(sql`id`)}`,
-    ),
-  )
+    )
+  const { true: away = [], false: local = [] } = Object.groupBy(tables.values(), ({ id }) => `${db.isElsewhere(id)}`)
   const lists = [
     sql`
       select table_id, null::int as task_id, record_id, attachments as files from record_comments
       where table_id = any(${tableIds}::int[]) and attachments <> '[]' ${ofRecords(sql`record_id`)}`,
     sql`select null::int, id, null::int, attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
     sql`select null::int, task_id, null::int, attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
-    ...cells,
+    ...local.flatMap(cellsOf),
   ]
-  return sql`
-    select listed.table_id, listed.task_id, listed.record_id, entries.entry->>'path' as path
-    from (${join(lists, ' union all ')}) listed, jsonb_array_elements(listed.files) as entries (entry)`
+  const elsewhere = away
+    .filter(({ fields }) => fields.some(holdsFiles))
+    .map((table) => ({ tableId: table.id, used: pathsIn(cellsOf(table)) }))
+  return { here: pathsIn(lists), elsewhere }
 }
+
+const pathsIn = (lists: readonly Sql[]): Sql => sql`
+  select listed.table_id, listed.task_id, listed.record_id, entries.entry->>'path' as path
+  from (${join(lists, ' union all ')}) listed, jsonb_array_elements(listed.files) as entries (entry)`
 
 /** Drops the files that have lost a reference, unless others remain, in the transaction that has deleted the reference. */
 export async function releaseFiles(context: Pick<Context, 'db' | 'now'>, paths: readonly string[], from: ReleasedFrom = {}): Promise<void> {

@@ -65,7 +65,9 @@ async function putIntoCell(context: Context, file: RestorableFile, entry: File):
   const definition = (await tableDefinitions(db, [table_id])).get(table_id)
   if (!definition?.fields.some((field) => field.id === field_id && holdsFiles(field))) return false
   // The record is locked before the file. Changes of cells lock in the same order, which prevents deadlocks.
-  const [record] = await db.query<{ version: number }>(sql`select version from ${recordsOf(table_id)} where id = ${record_id} for update`)
+  const [record] = await db
+    .records(table_id)
+    .query<{ version: number }>(sql`select version from ${recordsOf(table_id)} where id = ${record_id} for update`)
   if (!record) return false
   await lockForRestore(db, entry.path)
   const { id, name, space_id, account_id, version } = definition

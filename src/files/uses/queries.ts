@@ -1,6 +1,7 @@
 /** Walks through the places that use files, cells, comments, mails and tasks, and compares them with the rows of the files. */
 import { holdsFiles, type TableDef } from '../../fields/definition.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import type { RecordsNode } from '../../platform/database/records-plane.ts'
 import { tableDefinitions } from '../../tables/definition-cache.ts'
 import { holdersOf } from '../../tables/file-references.ts'
 
@@ -34,7 +35,7 @@ const TABLES_AT_ONCE = 200
 
 /** The uses that do not agree with the row of their file. Each statement examines at most `atOnce` rows. */
 export async function* faultyUses(db: Database, atOnce: number): AsyncGenerator<FaultyUse[]> {
-  for await (const table of tablesWithFiles(db)) yield* walk(db, cellsOf(table), atOnce)
+  for await (const table of tablesWithFiles(db)) yield* walk(db, cellsOf(table), atOnce, db.records(table.id))
   for (const list of [commentsAndMails, tasks, taskComments]) yield* walk(db, list, atOnce)
 }
 
@@ -68,15 +69,24 @@ interface Walked {
 }
 
 /** The rows without files count as well: a statement that looked for the next ones with files could read a large table to its end. */
-async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: number): AsyncGenerator<FaultyUse[]> {
+async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: number, on: RecordsNode = db): AsyncGenerator<FaultyUse[]> {
   for (let after = 0; ; ) {
-    const [some] = await db.query<{ last: number | null; has_files: boolean | null }>(sql`
+    const [some] = await on.query<{ last: number | null; has_files: boolean | null }>(sql`
       select max(walked.id) as last, bool_or(walked.has_files) as has_files
       from (select id, (${hasFiles}) as has_files from ${from} where id > ${after} order by id limit ${atOnce}) walked`)
     if (!some || some.last === null) return
-    if (some.has_files) yield await db.query<FaultyUse>(faulty(select(sql`from ${from} where id > ${after} and id <= ${some.last}`)))
+    const uses = select(sql`from ${from} where id > ${after} and id <= ${some.last}`)
+    if (some.has_files) yield await db.query<FaultyUse>(faulty(on === db ? uses : await read(on, uses)))
     after = some.last
   }
+}
+
+/** The same uses as values, for another server than the one that has them. */
+async function read(on: RecordsNode, uses: Sql): Promise<Sql> {
+  const rows = JSON.stringify(await on.query(uses))
+  return sql`
+    select * from jsonb_to_recordset(${rows}::jsonb) as u (account_id int, space_id int, table_id int, record_id int, task_id int, field_id text,
+      comment_id int, files jsonb)`
 }
 
 /**
