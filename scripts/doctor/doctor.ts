@@ -67,7 +67,11 @@ export async function examine({ environment = process.env, tryOut = tryOnTempora
       return
     }
     for (const [name, check] of Object.entries(DATABASE_CHECKS)) await make(name, check, examined, report)
-    report.notes.push(...(await describeNodes(database)))
+    const describe: Check = async () => {
+      report.notes.push(...(await describeNodes(database)))
+      return []
+    }
+    await make('what is on each node', describe, examined, report)
   })
   return report
 }
