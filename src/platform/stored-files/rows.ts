@@ -114,6 +114,12 @@ export async function setHost(db: Database, key: string, host: string): Promise<
   )
 }
 
+/** The storages of the files, by path. */
+export async function hostsOf(db: Database, paths: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.query<{ path: string; host: string }>(sql`select path, host from stored_files where path = any(${paths}::text[])`)
+  return new Map(rows.map(({ path, host }) => [path, host]))
+}
+
 /**
  * Lists of entries of which each names the storage of its file again, after files were moved. Only rows are written in which an entry names another.
  * @param column a column of lists of entries
