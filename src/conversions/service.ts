@@ -11,7 +11,7 @@ import { formatInstant } from '../platform/time.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { ownField } from '../tables/fields/alter-fields.ts'
-import { totalOf } from '../tables/row-counts.ts'
+import { totalHere } from '../tables/row-counts.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
@@ -61,7 +61,7 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
          created_at, updated_at, checked_at)
       select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${keyId}::int, ${ip}::text,
         ${actor.timeZone},
-        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${totalOf(db, table.id)},
+        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${await totalHere(db, table.id)},
         ${at}::timestamp, 'infinity', ${at}::timestamp
       returning id`)
     const id = conversion?.id ?? 0

@@ -29,6 +29,13 @@ export function totalOf(db: Pick<Database, 'isElsewhere'>, tableId: number): Sql
   return sql`coalesce((select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)), ${counted})`
 }
 
+/** The number of records of a table, as an SQL expression for a statement that names no records on another server. */
+export async function totalHere(db: Database, tableId: number): Promise<Sql> {
+  if (!db.isElsewhere(tableId)) return totalOf(db, tableId)
+  const [counted] = await db.records(tableId).query<{ total: number }>(sql`select ${totalOf(db, tableId)} as total`)
+  return sql`${counted?.total ?? 0}::int8`
+}
+
 /** Runs every minute: enqueues tables that have become large according to their statistics, and tables with many changes. */
 export async function countDueTables({ db, jobs }: Context): Promise<void> {
   const due = await db.query<{ id: number }>(sql`
