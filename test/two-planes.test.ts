@@ -4,14 +4,20 @@
  */
 import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { dropOfField } from '../src/files/dropped/deleted-field.ts'
+import { faultyUses } from '../src/files/uses/queries.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { badInput } from '../src/platform/http/errors.ts'
+import { renewHosts } from '../src/records/cells/file-cells.ts'
 import { insertRows, updateRow } from '../src/records/rows.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { withDefinition } from '../src/tables/with-definition.ts'
 import { type Answer, testApp } from './support/app.ts'
+import { runConversion } from './support/conversions.ts'
 import { NODE_ROLE } from './support/node-role.ts'
 import { relationsOf, SYSTEM_TABLES } from './support/relations.ts'
-import { everyType, makeView } from './support/tables.ts'
+import { everyType, makeTable, makeView } from './support/tables.ts'
 
 /** The statements of all connections, as they are sent. */
 const sent: { isOnNode: boolean; text: string }[] = []
@@ -122,6 +128,58 @@ async function written(app: typeof here): Promise<unknown[]> {
   return answers.map(said)
 }
 
+/** The statements that were sent and name records as well as system tables. */
+const namingBothPlanes = () =>
+  sent
+    .map(({ text }) => text)
+    .filter((text) => {
+      const { system, records: ofUsers } = relationsOf(text)
+      return system.length > 0 && ofUsers.length > 0
+    })
+
+/** An import, conversions to and from users, and the life of files, in a table of their own. */
+async function worked(app: typeof here) {
+  const context = systemContext(app.deps)
+  const fields = Object.entries({ Text: 'text', Who: 'user', Papers: 'file' }).map(([name, type]) => ({ name, type }))
+  const { id, path, records: kept } = await makeTable(app, account, { fields, records: [{ text: 'by hand', who: viewer.id }] })
+  const post = async (at: string, body: object) => {
+    const answer = await app.as(owner).post(`${path}${at}`, body)
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return answer.body
+  }
+  const cells = async (...ids: string[]) =>
+    (await post('/records/query', { fields: ids })).map((row: Record<string, unknown>) => ids.map((field) => row[field]))
+  const csv = `Text,Who\n${member.email},${member.email}\nnobody,${viewer.email}\n`
+  const sending = { method: 'POST', body: csv, headers: { 'content-type': 'text/csv' } }
+  expect((await app.as(owner).send(`${path}/import`, sending)).status).toBe(200)
+  const imported = await cells('text', 'who')
+
+  const convert = async (field: string, change: object) => {
+    await runConversion(context, (await post(`/field/${field}/changeType`, change)).job_id)
+    return cells('text', 'who')
+  }
+  const asText = await convert('who', { type: 'text' })
+  const asUsers = await convert('text', { type: 'user', drop_failing: true })
+
+  const record = `/record/${kept[0]}/files`
+  const upload = async () => (await post(`${record}/create`, { field_id: 'papers', name: 'a.txt', data: 'YQ==' })).at(-1).path
+  const [removed, moved] = [await upload(), await upload()]
+  await post(`${record}/delete`, { field_id: 'papers', path: removed })
+  const faulty = []
+  for await (const uses of faultyUses(app.db, 2)) faulty.push(...uses)
+  const definition = (await tableDefinitions(app.db, [id])).get(id)
+  if (!definition) throw new Error('The table is gone')
+  await app.db.execute(sql`update stored_files set host = 'another' where path = ${moved}`)
+  const renew = () => renewHosts(app.db, definition, { first: 1, last: 1_000 })
+  const renewed = [await renew(), await renew()]
+  const hosts = (await cells('papers')).flat(2).map((file: { host: string } | null) => file?.host)
+
+  await post('/field/papers/delete', { force: true })
+  await dropOfField(context, { table_id: id, field_id: 'papers' })
+  const dropped = await app.db.query(sql`select dropped_at is not null as is_dropped, field_id from stored_files where table_id = ${id}`)
+  return { imported, asText, asUsers, faulty, renewed, hosts, dropped }
+}
+
 describe('with the records on another server', () => {
   beforeAll(() => {
     sent.length = 0
@@ -141,13 +199,15 @@ describe('with the records on another server', () => {
     sent.length = 0
     expect(await written(elsewhere)).toEqual(expected)
     for (const app of [here, elsewhere]) app.setClock(null)
-    const both = sent
-      .map(({ text }) => text)
-      .filter((text) => {
-        const { system, records: ofUsers } = relationsOf(text)
-        return system.length > 0 && ofUsers.length > 0
-      })
-    expect(both).toEqual([])
+    expect(namingBothPlanes()).toEqual([])
+  })
+
+  test('imports, conversions and the files of cells end as here, by statements that name one plane', async () => {
+    const expected = await worked(here)
+    expect(expected.imported).toHaveLength(3)
+    sent.length = 0
+    expect(await worked(elsewhere)).toEqual(expected)
+    expect(namingBothPlanes()).toEqual([])
   })
 
   test('a write by an outdated definition is repeated with the present one', async () => {
