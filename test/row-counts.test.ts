@@ -1,4 +1,5 @@
 /** Tests the number of records of large tables, which is exact at every moment without a count. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -28,6 +29,8 @@ async function dealsTable(rows: number): Promise<number> {
 const run = (table: number, recount = false) => countTable(systemContext(app.deps), { table_id: table, recount })
 const changesOf = (table: number) =>
   app.db.query<{ change: number; is_base: boolean }>(sql`select change, is_base from record_tallies where table_id = ${table} order by id`)
+/** Records on a node have no stored count: they are counted whenever a count is asked for. */
+const ifStored = <T>(table: number, expected: T, otherwise: T): T => (app.db.isElsewhere(table) ? otherwise : expected)
 const totals = async (table: number) => {
   const counted = await as.post(`/api/table/${table}/records/count`, { filters: [{ column: 'amount', compare: '=', value: 1 }] })
   const page = await as.post(`/api/table/${table}/records/query`, { limit: 1, count: true })
@@ -45,19 +48,20 @@ test('the sweep gives triggers to large tables, and small ones are counted', asy
   const sent: unknown[] = []
   const jobs = { ...app.deps.jobs, send: async (_: unknown, data: unknown) => void sent.push(data) }
   await countDueTables({ ...systemContext(app.deps), jobs })
-  expect(sent).toEqual([{ table_id: large, recount: false }])
+  expect(sent).toEqual(ifStored(large, [{ table_id: large, recount: false }], []))
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   await run(large)
-  expect(await changesOf(large)).toEqual([{ change: LARGE, is_base: true }])
+  expect(await changesOf(large)).toEqual(ifStored(large, [{ change: LARGE, is_base: true }], []))
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   await falsify(large)
-  expect(await totals(large)).toEqual([LARGE + 1000, LARGE + 1000, LARGE + 1000])
+  const wrong = ifStored(large, LARGE + 1000, LARGE)
+  expect(await totals(large)).toEqual([wrong, wrong, wrong])
 
   sent.length = 0
   await countDueTables({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([])
   await recountAllTables({ ...systemContext(app.deps), jobs })
-  expect(sent).toEqual([{ table_id: large, recount: true }])
+  expect(sent).toEqual(ifStored(large, [{ table_id: large, recount: true }], []))
   await run(large, true)
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   expect(await totals(small)).toEqual([10, 10, 10])
@@ -88,15 +92,15 @@ test('every way to create and delete records is recorded, also direct SQL, and a
     }),
   ).rejects.toThrow('undone')
   expect(await totals(table)).toEqual([34, 34, 34])
-  expect((await changesOf(table)).map(({ change }) => change)).toEqual([0, 1, 7, 25, -1, 4, -2])
+  expect((await changesOf(table)).map(({ change }) => change)).toEqual(ifStored(table, [0, 1, 7, 25, -1, 4, -2], []))
   await run(table)
-  expect(await changesOf(table)).toEqual([{ change: 34, is_base: true }])
+  expect(await changesOf(table)).toEqual(ifStored(table, [{ change: 34, is_base: true }], []))
   await app.db.execute(raw(`truncate t${table}.records`))
   expect(await totals(table)).toEqual([0, 0, 0])
   await app.db.execute(raw(`insert into t${table}.records (created_at, updated_at) values (now(), now())`))
   expect(await totals(table)).toEqual([1, 1, 1])
   await run(table)
-  expect(await changesOf(table)).toEqual([{ change: 1, is_base: true }])
+  expect(await changesOf(table)).toEqual(ifStored(table, [{ change: 1, is_base: true }], []))
 })
 
 test('the number stays exact while records are created and deleted and the changes are recorded, summed up and recounted', async () => {
@@ -122,7 +126,7 @@ test('the number stays exact while records are created and deleted and the chang
     return compared
   }
   const keep = async (recount: boolean) => {
-    while (!isOver) await run(table, recount)
+    for (; !isOver; await turn()) await run(table, recount)
   }
   const around = Promise.all([compare(), keep(true), keep(false)])
   await Promise.all([1, 2, 3, 4].map(writer))
@@ -143,7 +147,7 @@ test('creating the triggers waits only briefly for a writer', async () => {
   expect(await totals(table)).toEqual([50, 50, 50])
   await writer.query('commit')
   await run(table)
-  expect(await changesOf(table)).toEqual([{ change: 51, is_base: true }])
+  expect(await changesOf(table)).toEqual(ifStored(table, [{ change: 51, is_base: true }], []))
   await writer.end()
 })
 
