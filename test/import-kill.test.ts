@@ -101,11 +101,15 @@ test.each([
     expect(await count()).toBe(ROWS)
     const [names] = await app.db.query<{ n: number }>(sql`select count(distinct name)::int4 as n from ${recordsOf(id)}`)
     expect(names?.n).toBe(ROWS)
+    const left = async () => {
+      const keys: string[] = []
+      for await (const key of app.deps.storage.list('staged-', new Date(Date.now() + 60_000))) keys.push(key)
+      return keys
+    }
+    // The worker removes the file after the commit that ends the import.
+    await expect.poll(left, PATIENCE).toEqual([])
     await kill()
     await isForgotten()
-    const left: string[] = []
-    for await (const key of app.deps.storage.list('staged-', new Date(Date.now() + 60_000))) left.push(key)
-    expect(left).toEqual([])
   },
   60_000,
 )
