@@ -6,6 +6,7 @@ import { replayMessages } from '../src/email/inbox/replay.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { lockWaits } from './support/servers.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -358,10 +359,7 @@ test('a message that deadlocks with a deletion of its record is read again', asy
   await deletion.query('begin')
   await deletion.query(sql`select id from ${recordsOf(table)} for update`.text)
   const posted = post(...fromAnn(address), '', 'Thank you.')
-  const blocked = () =>
-    app.db.query(sql`
-      select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into record_comments%'`)
+  const blocked = async () => (await lockWaits()).filter(({ query }) => query.includes('record'))
   await expect.poll(blocked, { timeout: 10_000 }).toHaveLength(1)
   // PostgreSQL ends one of the two, whichever it finds first.
   await Promise.allSettled([deletion.query('select from reply_tokens where table_id = $1 for update', [table])])

@@ -251,8 +251,8 @@ it('walks through a table in small steps, and misses no record at their borders'
   const fields = ['Files', 'More'].map((name) => ({ name, type: 'file' }))
   const { id } = await makeTable(app, account, { fields, records: Array.from({ length: 7 }, () => ({})) })
   await db.execute(sql`
-    update ${ident(`t${id}`)}.records set files = jsonb_build_array(jsonb_build_object('path', 'a-' || id)),
-      more = case when id % 2 = 0 then jsonb_build_array(jsonb_build_object('path', 'b-' || id)) end`)
+    update ${ident(`t${id}`)}.records set files = ('[{"path":"a-' || id::text || '"}]')::jsonb,
+      more = case when id % 2 = 0 then ('[{"path":"b-' || id::text || '"}]')::jsonb end`)
   const expected = (await db.query<{ id: number }>(sql`select id from ${ident(`t${id}`)}.records`)).flatMap(({ id }) =>
     id % 2 === 0 ? [`a-${id}`, `b-${id}`] : [`a-${id}`],
   )

@@ -6,6 +6,7 @@ import { openDatabase, raw, sql } from '../src/platform/database/database.ts'
 import { currentParty, runFor } from '../src/platform/party.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
+import { lockWaits } from './support/servers.ts'
 import { makeTable } from './support/tables.ts'
 import { taskSupport } from './support/tasks.ts'
 
@@ -151,9 +152,7 @@ it('lets only the write wait that a lock blocks', async () => {
     ended.push(name)
   }
   const blocked = [noting('blocked', create(record)), noting('blocked', create(record))]
-  await expect
-    .poll(() => app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
-    .toHaveLength(2)
+  await expect.poll(lockWaits).toHaveLength(2)
   await Promise.all(range(5).map(() => noting('free', create(other))))
   expect(ended).toEqual(['free', 'free', 'free', 'free', 'free'])
   await release()

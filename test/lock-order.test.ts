@@ -1,9 +1,9 @@
 /** Requests that need the same rows lock them in one order, so that they never deadlock. */
 import type pg from 'pg'
 import { afterEach, expect, it } from 'vitest'
-import { sql } from '../src/platform/database/database.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { lockWaits } from './support/servers.ts'
 import { makeTable } from './support/tables.ts'
 import { taskSupport } from './support/tasks.ts'
 
@@ -25,13 +25,7 @@ async function openTransaction(statement: string, values: unknown[]): Promise<pg
 }
 
 /** Resolves when the given number of statements wait for a lock. */
-const waiting = (count: number) =>
-  expect
-    .poll(async () => {
-      const rows = await app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-      return rows.length
-    })
-    .toBe(count)
+const waiting = (count: number) => expect.poll(async () => (await lockWaits()).length).toBe(count)
 
 const LOCK_FILE = 'select from stored_files where path = $1 for update'
 const upload = { name: 'a.txt', type: 'text/plain', data: Buffer.from('a').toString('base64') }

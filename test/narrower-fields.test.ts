@@ -9,6 +9,7 @@ import { sql } from '../src/platform/database/database.ts'
 import { update } from '../src/tables/fields/alter-fields.ts'
 import type { FieldUpdate } from '../src/tables/schema.ts'
 import { testApp } from './support/app.ts'
+import { databaseAround } from './support/statements.ts'
 import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
@@ -43,15 +44,14 @@ const ref = (id: number) => ({ id, name: '', space_id: account.space, account_id
 async function changing(table: number, field: string, changes: FieldUpdate, meanwhile: () => Promise<unknown>, when = 'after') {
   const context = systemContext(app.deps)
   let isFirst = true
-  const query: typeof context.db.query = async (statement, ...rest) => {
-    const isLook = isFirst && statement.text.startsWith('select count(*) as n from') && statement.text.includes('id <= ')
+  const db = databaseAround(context.db, async (run, { text }) => {
+    const isLook = isFirst && text.startsWith('select count(*) as n from') && text.includes('id <= ')
     if (isLook) isFirst = false
     if (isLook && when === 'before') await meanwhile()
-    const rows = await context.db.query<never>(statement, ...rest)
+    const rows = await run()
     if (isLook && when === 'after') await meanwhile()
     return rows
-  }
-  const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) })
+  })
   return update({ ...context, db }, ref(table), field, changes)
 }
 

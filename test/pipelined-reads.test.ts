@@ -95,7 +95,7 @@ it('repeats pending reads elsewhere when the connection is lost, and opens anoth
   // The read ends the server process that it is sent to, if that is the one of the pipeline.
   const ending = (id: number) =>
     db.readShort<{ name: string }>(
-      sql`select name from things where id = ${id} and case when id = ${id} and pg_backend_pid() = ${before} then pg_terminate_backend(${before}) else true end`,
+      sql`select name from things where id = ${id} and case when id = ${id} and pg_backend_pid() = ${before} then pg_terminate_backend(${before}::int) else true end`,
       'ending',
     )
   for (let round = 0; round < 3; round++) await ending(0)

@@ -3,6 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { sqlState } from '../src/platform/http/errors.ts'
 import { testApp } from './support/app.ts'
+import { lockWaits, onEveryServer } from './support/servers.ts'
+import { queriesAround } from './support/statements.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -12,13 +14,13 @@ const { body: table } = await app
 
 /** Returns how statements ended, as SQLSTATE. */
 const ended: (string | undefined)[] = []
-const { query, queryPrinted } = app.db
-const note = (error: unknown): never => {
-  ended.push(sqlState(error))
-  throw error
-}
-app.db.query = (...given) => query(...(given as Parameters<typeof query>)).catch(note) as never
-app.db.queryPrinted = (...given) => queryPrinted(...given).catch(note)
+const noting = queriesAround(app.db, (run) =>
+  run().catch((error: unknown) => {
+    ended.push(sqlState(error))
+    throw error
+  }),
+)
+Object.assign(app.db, noting)
 
 const CANCELED = '57014'
 
@@ -34,12 +36,7 @@ test.each([
     await holder.query('begin')
     await holder.query(`lock table t${table.id}.records in access exclusive mode`)
     const before = ended.length
-    const waiting = async () => {
-      const [{ count } = { count: 0 }] = await query<{ count: number }>(
-        sql`select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return count
-    }
+    const waiting = async () => (await lockWaits()).length
     const leaving = new AbortController()
     const answer = fetch(app.url + path, {
       method: 'POST',
@@ -79,8 +76,10 @@ test('a wave of slow queries leaves connections to writers, and each query is an
     const wave = Array.from({ length: 30 }, () => as.post(`/api/table/${table.id}/records/query`))
     await vi.waitUntil(
       async () => {
-        const { rows } = await holder.query(`select from pg_locks where not granted and relation = 't${table.id}.records'::regclass`)
-        return rows.length >= 8
+        const waiting = await onEveryServer(
+          sql`select from pg_locks where not granted and relation = to_regclass(${`t${table.id}.records`})`,
+        )
+        return waiting.length >= 8
       },
       { timeout: 10_000 },
     )

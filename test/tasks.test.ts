@@ -3,6 +3,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { lockWaits } from './support/servers.ts'
 import { makeTable } from './support/tables.ts'
 import { NOW, sorted, taskSupport } from './support/tasks.ts'
 
@@ -206,7 +207,7 @@ describe('creating a task on a record', () => {
     })
     await Promise.race([deleted, deletion])
     const creation = create(member, { title: 'Call' })
-    await vi.waitFor(async () => expect(await app.db.query(WAITING_FOR_LOCK)).toHaveLength(1), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await lockWaits()).toHaveLength(1), { timeout: 10_000 })
     release()
     const answer = await creation
     await deletion
@@ -214,8 +215,6 @@ describe('creating a task on a record', () => {
     expect(await app.db.query(sql`select 1 from tasks where table_id = ${table}`)).toEqual([])
   })
 })
-
-const WAITING_FOR_LOCK = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 const shared = await onRecord()
 
@@ -582,7 +581,7 @@ describe('marking a task', () => {
     const { body: task } = await create(member, { title: 'Call' })
     const commit = await holding(sql`delete from tasks where id = ${task.id}`)
     const marking = app.as(member).post(`/api/task/${task.id}/markDone`)
-    await vi.waitFor(async () => expect(await app.db.query(WAITING_FOR_LOCK)).toHaveLength(1), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await lockWaits()).toHaveLength(1), { timeout: 10_000 })
     await commit()
     const { status, body } = await marking
     expect([status, body.message]).toEqual([404, 'Task not found'])

@@ -157,7 +157,7 @@ it('fails as an outage if its connection is lost, and the next has another', asy
     await insert(name)
     const [own] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
     const other = await db.connect()
-    await other.query('select pg_terminate_backend($1)', [own?.pid])
+    await other.query('select pg_terminate_backend($1::int)', [own?.pid])
     await other.end()
     return insert(name)
   })

@@ -45,6 +45,8 @@ const PLACE_SPACES = [
       return null;
     end $$`,
   'create trigger place_space after insert on public.spaces for each row execute function gridpost_spaces.place()',
+  // Like the trigger of a constraint, so that a comparison with the migrations leaves it out.
+  `update pg_trigger set tgisinternal = true where tgname = 'place_space'`,
 ]
 
 let created = 0

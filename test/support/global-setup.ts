@@ -41,24 +41,26 @@ export async function setup(project: TestProject): Promise<void> {
   await sweep()
   dataDir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   try {
-    if (placesAll) return await setUpCluster(project)
     postgres = await openEmbeddedPostgres({ dataDir, settings })
     await deploy(postgres.connection, { queues })
     // The files of a server are complete only while it does not run.
     await postgres.leave()
+    postgres = undefined
     const prepared = join(dataDir, 'prepared')
     execFileSync('cp', ['-a', join(dataDir, 'postgres'), prepared])
     project.provide('preparedDatabase', prepared)
+    if (placesAll) return await setUpCluster(project)
     postgres = await openEmbeddedPostgres({ dataDir, settings })
     await createNodeRole(postgres.connection)
-    const { host, port, user } = postgres.connection
-    project.provide('postgres', { host, port, user })
+    project.provide('postgres', connectionOf(postgres))
   } catch (error) {
     // vitest tears down only what was set up.
     await teardown()
     throw error
   }
 }
+
+const connectionOf = ({ connection: { host, port, user } }: Pick<Server, 'connection'>) => ({ host, port, user })
 
 async function createNodeRole(connection: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(connection)
@@ -71,7 +73,7 @@ async function setUpCluster(project: TestProject): Promise<void> {
   cluster = await startNodes()
   const { coordinator, workers } = cluster
   await deploy(coordinator.connection, { queues })
-  const connectionOf = ({ connection: { host, port, user } }: Server) => ({ host, port, user })
+  for (const { connection } of [coordinator, ...workers]) await createNodeRole(connection)
   project.provide('postgres', connectionOf(coordinator))
   project.provide('nodes', workers.map(connectionOf))
 }

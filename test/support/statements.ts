@@ -1,31 +1,55 @@
-/** Steps in before the statements of a database: to change something at that moment, to count them, to read their plans. */
+/** Steps in around the statements of a database, also those on records: to change something at that moment, to count them, to read their plans. */
 import type { Database, Statement } from '../../src/platform/database/database.ts'
+import type { RecordsDatabase } from '../../src/platform/database/records-plane.ts'
 
 type Queries = Pick<Database, 'query' | 'queryPrinted' | 'writeShort'>
+/** `records` gives the handle whose functions run the statements on records; for records on the main server that is the database itself. */
+type DatabaseQueries = Queries & Pick<Database, 'records'>
 
-/** The functions that run statements, to be put back later. */
-export const queriesOf = ({ query, queryPrinted, writeShort }: Queries): Queries => ({ query, queryPrinted, writeShort })
+/** @param on runs statements on the same plane, without stepping in */
+type Around = <T>(run: () => Promise<T>, statement: Statement, on: Queries) => Promise<T>
 
-/** The same functions, each of which waits for `before` first. */
-export function queriesWith({ query, queryPrinted, writeShort }: Queries, before: (statement: Statement) => unknown): Queries {
+/** The database with the functions that run its statements now. They can be put back later (`Object.assign(db, queries)`). */
+export function queriesOf(db: Database): Database {
+  const { query, queryPrinted, writeShort, records } = db
+  return Object.assign(Object.create(db), { query, queryPrinted, writeShort, records })
+}
+
+/** The same functions, which `around` calls. */
+export function queriesAround(db: Database, around: Around): DatabaseQueries {
+  const present = queriesOf(db)
   return {
-    query: async (...parts) => {
-      await before(parts[0])
-      return query(...parts)
-    },
-    queryPrinted: async (...parts) => {
-      await before(parts[0])
-      return queryPrinted(...parts)
-    },
-    writeShort: async (...parts) => {
-      await before(parts[0])
-      return writeShort(...parts)
+    ...functionsAround(present, around),
+    records(this: RecordsDatabase, tableId) {
+      const on = present.records(tableId)
+      return present.isElsewhere(tableId) ? { ...on, ...functionsAround(on, around) } : this
     },
   }
 }
 
+const functionsAround = (on: Queries, around: Around): Queries => ({
+  query: (...parts) => around(() => on.query(...parts), parts[0], on),
+  queryPrinted: (...parts) => around(() => on.queryPrinted(...parts), parts[0], on),
+  writeShort: (...parts) => around(() => on.writeShort(...parts), parts[0], on),
+})
+
+/** The same functions, each of which waits for `before` first. */
+export const queriesWith = (db: Database, before: (statement: Statement, on: Queries) => unknown): DatabaseQueries =>
+  queriesAround(db, async (run, statement, on) => {
+    await before(statement, on)
+    return run()
+  })
+
+/** The same database, whose statements `around` calls. */
+export function databaseAround(db: Database, around: Around): Database {
+  const queries: Partial<Database> = queriesAround(db, around)
+  return new Proxy(db, { get: (target, key) => Reflect.get(key in queries ? queries : target, key) })
+}
+
 /** The same database, whose statements wait for `before` first. */
 export function databaseWith(db: Database, before: (statement: Statement) => unknown): Database {
-  const queries: Partial<Database> = queriesWith(db, before)
-  return new Proxy(db, { get: (target, key) => Reflect.get(key in queries ? queries : target, key) })
+  return databaseAround(db, async (run, statement) => {
+    await before(statement)
+    return run()
+  })
 }
