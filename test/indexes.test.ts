@@ -543,7 +543,9 @@ test('a node that does not answer keeps no other table from its indexes', async 
   await run(`create index on t${id}.records (updated_at)`)
   const sent: number[] = []
   const jobs = { send: async (_: unknown, { table_id }: { table_id: number }) => void sent.push(table_id) }
-  const asked = databaseWith(app.db, ({ text }) => (text.includes('citus_shard_sizes') ? Promise.reject(new Error('citus_shard_sizes')) : null))
+  const asked = databaseWith(app.db, ({ text }) =>
+    text.includes('citus_shard_sizes') ? Promise.reject(new Error('citus_shard_sizes')) : null,
+  )
   const db = Object.create(asked, { hasNodes: { value: true } })
   await expect(adaptAll({ ...context(), db, jobs: jobs as never })).rejects.toThrow('citus_shard_sizes')
   expect(sent).toContain(id)
