@@ -100,6 +100,9 @@ class SlowFirst extends BaseSequencer {
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled')
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
+// The compiler of TypeScript is a program in Go: with less garbage collection it takes three quarters of the CPU time, and a tenth more memory.
+process.env.GOGC ??= '400'
+
 /** Node imports the tests as it imports the service, without a transformation by Vite, which the cache of compiled code would not hold. */
 const experimental = { viteModuleRunner: false, nodeLoader: false } as const
 
