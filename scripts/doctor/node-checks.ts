@@ -64,4 +64,12 @@ export async function describeNodes(database: ExaminedDatabase): Promise<string[
   )
 }
 
+/** The ids of the tables whose records are on a node. */
+export async function placedTables(database: ExaminedDatabase): Promise<Set<number>> {
+  if (!(await hasCitus(database))) return new Set()
+  const placed = await database.rows<{ id: number }>(`
+    select t.id from public.tables t join pg_dist_partition p on p.logicalrelid = to_regclass(format('t%s.records', t.id))`)
+  return new Set(placed.map(({ id }) => id))
+}
+
 const hasCitus = async (database: ExaminedDatabase) => (await database.rows("select from pg_extension where extname = 'citus'")).length > 0

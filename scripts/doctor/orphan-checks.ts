@@ -4,6 +4,7 @@ import type { SealedColumn } from '../../src/platform/sealed-columns.ts'
 import { decrypt, UnreadableSecret } from '../../src/platform/secrets.ts'
 import { SEALED_COLUMNS } from '../rotate-secrets.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
+import { placedTables } from './node-checks.ts'
 
 interface Reference {
   table: string
@@ -65,19 +66,43 @@ export async function checkOwners({ database }: Examined): Promise<Finding[]> {
 /** Rows about records that do not exist. Each table of records is read once for each kind of row that it has. */
 async function withoutRecord(database: ExaminedDatabase): Promise<string[]> {
   const lines: string[] = []
+  const placed = await placedTables(database)
   for (const { table, where } of ON_RECORDS) {
     const tables = await database.rows<{ id: number }>(`
       select t.id from public.tables t where to_regclass(format('t%s.records', t.id)) is not null
         and exists (select from public.${table} r where r.table_id = t.id and ${where}) order by t.id`)
     for (const { id } of tables) {
-      const [orphans] = await database.rows<{ count: number }>(`
-        select count(*)::int as count from public.${table} r
-        where r.table_id = ${Number(id)} and r.record_id is not null and ${where}
-          and not exists (select from t${Number(id)}.records o where o.id = r.record_id)`)
-      if (orphans?.count) lines.push(`${counted(orphans.count, 'row')} of ${table} without their record of table ${id}`)
+      const rows = `public.${table} r where r.table_id = ${Number(id)} and r.record_id is not null and ${where}`
+      const count = await (placed.has(id) ? countOrphansOfNode : countOrphans)(database, rows, `t${Number(id)}.records`)
+      if (count) lines.push(`${counted(count, 'row')} of ${table} without their record of table ${id}`)
     }
   }
   return lines
+}
+
+/** @param rows selects the rows `r`, which name a record of the table `records` */
+async function countOrphans(database: ExaminedDatabase, rows: string, records: string): Promise<number> {
+  const [orphans] = await database.rows<{ count: number }>(
+    `select count(*)::int as count from ${rows} and not exists (select from ${records} o where o.id = r.record_id)`,
+  )
+  return orphans?.count ?? 0
+}
+
+/** Citus does not join records on a node with rows of system tables, so the ids are compared here. */
+async function countOrphansOfNode(database: ExaminedDatabase, rows: string, records: string): Promise<number> {
+  let orphans = 0
+  for (let last = -1; ; ) {
+    const named = await database.rows<{ id: number; count: number }>(
+      `select r.record_id as id, count(*)::int as count from ${rows} and r.record_id > $1 group by 1 order by 1 limit 10000`,
+      [last],
+    )
+    if (!named.length) return orphans
+    const ids = named.map(({ id }) => id)
+    const present = await database.rows<{ id: number }>(`select id from ${records} where id = any($1::int[])`, [ids])
+    const existing = new Set(present.map(({ id }) => id))
+    for (const { id, count } of named) if (!existing.has(id)) orphans += count
+    last = Math.max(...ids)
+  }
 }
 
 async function ownerlessSchemas(database: ExaminedDatabase): Promise<Finding[]> {

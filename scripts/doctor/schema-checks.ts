@@ -182,7 +182,7 @@ export async function checkIndexes({ database }: Examined): Promise<Finding[]> {
       severity: 'warning',
       problem: (count) => `${counted(count, 'index build')} of records failed`,
       advice:
-        'A worker drops and builds them again within five minutes. If they stay, start a worker (ROLE=worker or all), or DROP INDEX by hand.',
+        'A worker drops and builds them again within five minutes. If they stay, start a worker (ROLE=worker or all), or DROP INDEX IF EXISTS by hand.',
     }),
     ...findingOf(named(false), {
       check: 'indexes.invalid',
