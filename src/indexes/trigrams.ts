@@ -69,7 +69,7 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
     sql`select c.reltuples as records, not exists (
         select from unnest(${texts.map((field) => field.id)}::text[]) as f (name) where not exists (
           select from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am a on a.oid = x.relam
-          where i.indrelid = to_regclass(${records.sql}) and i.indisvalid and a.amname = 'gin' and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
+          where i.indrelid = c.oid and i.indisvalid and a.amname = 'gin' and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
       from pg_class c where c.oid = ${storageOf(db, id).records}`,
     'trigram-indexes',
   )
@@ -80,7 +80,7 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
     texts.map((field) => sql`length(r.${ident(field.id)}) > ${MAX_CHARACTERS}`),
     ' or ',
   )
-  const rows = await db.query<{ trigram: string | null; n: number; cut: number | null }>(sql`
+  const rows = await db.records(id).query<{ trigram: string | null; n: number; cut: number | null }>(sql`
     with sampled as materialized (
       select concat_ws(' ', ${text}) as text, coalesce(${isCut}, false) as is_cut from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})
     select null as trigram, count(*) as n, count(*) filter (where is_cut) as cut from sampled
