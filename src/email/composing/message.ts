@@ -3,11 +3,11 @@ import { openStored } from '../../files/reading.ts'
 import type { Context } from '../../platform/context.ts'
 import { textOfSanitized } from '../../platform/html-text.ts'
 import { replyAddress } from '../headers.ts'
-import { decryptTokens } from '../outbound/secret-tokens.ts'
 import type { OutboundMail } from '../queries.ts'
 import type { ResolvedContent } from './content.ts'
 import { withContentIds } from './inline-images.ts'
 import type { OutgoingMessage } from './mime.ts'
+import { decryptTokens } from './secret-tokens.ts'
 
 interface Composed {
   message: OutgoingMessage
