@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startDispatcher } from '../src/email/outbound/dispatcher.ts'
-import { type Lease, leaseDue, renewLeases, stampAttempts } from '../src/email/outbound/lease.ts'
+import { type Lease, leaseDue, leaseNext, releaseLeases, renewLeases, stampAttempts } from '../src/email/outbound/lease.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
@@ -190,6 +190,71 @@ test('a connection takes several mails of a quick server at once, in the order i
   expect(await lease({ mailsPerConnection })).toEqual([])
   await app.db.execute(sql`update outbound_emails set due_at = null, leased_until = null where lease = ${leased[0]?.lease}`)
   expect(await lease()).toHaveLength(1)
+})
+
+/** An integration with one connection, which has one of six mails. */
+async function connected() {
+  await waiting(6, [{ max_connections: 1 }])
+  const [first] = (await lease()) as [Lease]
+  const integrationId = first.smtp_integration_id
+  const next = (most = 2) => leaseNext(systemContext(app.deps), { integrationId, lease: first.lease }, most)
+  const change = (assignment: object) => app.db.execute(sql`update smtp_integrations set ${assignment} where id = ${integrationId}`)
+  return { first, next, change, integrationId }
+}
+
+test('a connection takes more mails under its number, in the order in which they are due', async () => {
+  const { first, next } = await connected()
+  const [more, others] = await Promise.all([next(), next()])
+  expect(
+    [more, others]
+      .flat()
+      .map(({ comment_id }) => comment_id - first.comment_id)
+      .toSorted(),
+  ).toEqual([1, 2, 3, 4])
+  expect(more[0]?.comment_id).toBe((more[1]?.comment_id ?? 0) - 1)
+  expect(new Set([...more, ...others].map(({ lease }) => lease))).toEqual(new Set([first.lease]))
+  // It is still one connection.
+  expect(await lease()).toEqual([])
+})
+
+test.each<[string, object]>([
+  ['has a rate', sql`rate_per_minute = 600`],
+  ['fails', sql`failing_since = now()`],
+  ['is paused', sql`paused_until = localtimestamp + interval '1 minute'`],
+])('a connection takes no more mails when its integration %s', async (_, assignment) => {
+  const { next, change } = await connected()
+  await change(assignment)
+  expect(await next()).toEqual([])
+})
+
+test('a connection takes no more mails when its integration may have fewer connections', async () => {
+  const { next, change } = await connected()
+  await change(sql`max_connections = 2`)
+  expect(await lease()).toHaveLength(1)
+  await change(sql`max_connections = 1`)
+  expect(await next()).toEqual([])
+  await change(sql`max_connections = 2`)
+  expect(await next()).toHaveLength(2)
+})
+
+test('a connection never takes a mail again that it has given back', async () => {
+  const { first, next } = await connected()
+  await releaseLeases(systemContext(app.deps), [first, ...(await next())])
+  expect(await next(10)).toHaveLength(3)
+  expect(ids(await lease())).toEqual([])
+  await app.db.execute(sql`update outbound_emails set leased_until = null`)
+  expect((await lease())[0]?.comment_id).toBe(first.comment_id)
+})
+
+test('a connection leaves a mail that another transaction has locked for later', async () => {
+  const { first, next } = await connected()
+  const other = await otherClient()
+  await other.query('begin')
+  await other.query('select 1 from outbound_emails where comment_id = $1 for update', [first.comment_id + 1])
+  expect(ids(await next(1))).toEqual([first.comment_id + 2])
+  await other.query('rollback')
+  expect(ids(await next(1))).toEqual([first.comment_id + 1])
+  await other.end()
 })
 
 test('a connection takes one mail at once if the rate is limited, or the server was not reached', async () => {

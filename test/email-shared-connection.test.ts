@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Lease, leaseDue } from '../src/email/outbound/lease.ts'
 import { failedForAll, type Outcome } from '../src/email/outbound/outcome.ts'
+import type { Sending } from '../src/email/outbound/prefetch.ts'
 import { sendInTurn } from '../src/email/outbound/sending.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
 import { openStamping } from '../src/email/outbound/stamping.ts'
@@ -20,8 +21,8 @@ const app = await testApp()
 const context = () => systemContext(app.deps)
 const recorder = { ...openStamping(context), ...openSettling(context) }
 
-/** Three mails, each on a record of its own, and leased. They go over one connection unless each has an integration of its own. */
-async function leased({ integrations = 1 } = {}) {
+/** Three mails, each on a record of its own by default, and leased. They go over one connection unless each has an integration of its own. */
+async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
   await app.db.execute(sql`update outbound_emails set due_at = null`)
   smtp.received.length = 0
   const account = await app.account()
@@ -31,15 +32,21 @@ async function leased({ integrations = 1 } = {}) {
     const settings = { label: 'Desk', host: '127.0.0.1', port: smtp.port, tls: 'none', from_domains: ['example.com'], max_connections: 1 }
     ids.push((await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, settings)).body.id)
   }
-  for (const [index, recordId] of records.entries()) {
-    const mail = { tableId: table, recordId, smtpIntegrationId: ids[index % ids.length], fromIdentity: { email: 'desk@example.com' } }
+  for (const [index, onRecord] of onRecords.entries()) {
+    const mail = {
+      tableId: table,
+      recordId: records[onRecord],
+      smtpIntegrationId: ids[index % ids.length],
+      fromIdentity: { email: 'desk@example.com' },
+    }
     await app.as(account.keys.account).post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject: `mail ${index}` })
   }
   const mailsPerConnection = new Map(ids.map((id) => [id, 10]))
   const leases = await leaseDue(context(), { limit: 60, accountIds: [], unreachedIds: [], mailsPerConnection })
   expect(leases).toHaveLength(3)
   const [{ smtp_integration_id: integrationId, account_id: accountId }] = leases as [Lease]
-  const send = () => sendInTurn(context, recorder, { integrationId, accountId, held: new Set(leases) })
+  const send = (asked = leases.length, leaseMore: Sending['leaseMore'] = async () => []) =>
+    sendInTurn(context, recorder, { integrationId, accountId, held: new Set(leases.slice(0, asked)), asked, leaseMore })
   return { account, table, leases: leases.toSorted((a, b) => a.comment_id - b.comment_id) as [Lease, Lease, Lease], send }
 }
 
@@ -89,6 +96,55 @@ test.each<[string, Sql | undefined]>([
   expect(mails).toEqual(leases.map(() => ({ ...recorded, since, events: 1 })))
   expect(smtp.received).toHaveLength(3)
   expect(await app.db.query(sql`select from smtp_integrations where account_id = ${account.id} and failing_since is not null`)).toEqual([])
+})
+
+test('the next mails are leased while the last ones are sent', async () => {
+  const { account, leases, send } = await leased()
+  const sentBefore: number[] = []
+  await send(2, async (most) => {
+    sentBefore.push(smtp.received.length)
+    return leases.slice(2, 2 + most)
+  })
+  expect(smtp.received.map(({ email }) => email.subject)).toEqual(['mail 0', 'mail 1', 'mail 2'])
+  // The only mail of the second group asks for no third one.
+  expect(sentBefore).toEqual([0])
+  const unfinished = sql`select from outbound_emails where account_id = ${account.id} and (leased_until is not null or due_at is not null)`
+  expect(await app.db.query(unfinished)).toEqual([])
+})
+
+test('a mail that was leased ahead refers to the one of its record that was sent meanwhile', async () => {
+  const { leases, send } = await leased({ onRecords: [0, 1, 0] })
+  await send(2, async () => [leases[2]])
+  expect(smtp.received.map(({ email }) => email.inReplyTo)).toEqual([undefined, undefined, smtp.received[0]?.email.messageId])
+})
+
+test('mails that are leased for a connection that hangs are given back, also when they come late', async () => {
+  const { leases, send } = await leased()
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  const { promise: more, resolve: lease } = Promise.withResolvers<Lease[]>()
+  smtp.on.recipient = () => isOver
+  const sending = send(2, () => more)
+  const given = async () =>
+    (
+      await app.db.query<{ id: number }>(
+        sql`select comment_id as id from outbound_emails where leased_until is null and due_at is not null`,
+      )
+    ).map(({ id }) => id)
+  await expect.poll(given, { timeout: 10_000 }).toEqual([leases[1].comment_id])
+  lease([leases[2]])
+  await expect.poll(given, { timeout: 10_000 }).toEqual([leases[1].comment_id, leases[2].comment_id])
+  delete smtp.on.recipient
+  end()
+  await sending
+  expect(smtp.received.map(({ email }) => email.subject)).toEqual(['mail 0'])
+})
+
+test('when the next mails cannot be leased, those of the connection are sent', async () => {
+  const { send } = await leased()
+  await send(3, async () => {
+    throw new Error('The database is away')
+  })
+  expect(smtp.received).toHaveLength(3)
 })
 
 /** Another transaction, and what it gets to hear when it asks for a lock that somebody else has. */

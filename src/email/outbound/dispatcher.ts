@@ -7,9 +7,10 @@ import { type Database, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/http/errors.ts'
 import { memo } from '../../platform/memo.ts'
 import type { Recorder } from './delivery.ts'
-import { type Lease, leaseDue, makeDue, RENEW_MS, renewLeases } from './lease.ts'
+import { type Lease, leaseDue, leaseNext, makeDue, PER_ACCOUNT, RENEW_MS, renewLeases } from './lease.ts'
+import type { Sending } from './prefetch.ts'
 import { sendEmail } from './queue.ts'
-import { type Sending, sendInTurn } from './sending.ts'
+import { sendInTurn } from './sending.ts'
 import { openSettling } from './settling.ts'
 import { openStamping } from './stamping.ts'
 
@@ -52,12 +53,6 @@ export async function wakeDispatcher(context: Context, { comment_id }: z.infer<t
   await context.jobs.send(sendEmail, { comment_id }, { startAfter: new Date(context.now.getTime() + POLL_MS) })
 }
 
-const sendingOf = (leases: readonly Lease[]): Sending => ({
-  integrationId: leases[0]?.smtp_integration_id ?? 0,
-  accountId: leases[0]?.account_id ?? 0,
-  held: new Set(leases),
-})
-
 /** Starts sending. @returns stops it: emails that are not handed over yet are given back */
 export function startDispatcher(deps: Deps): () => Promise<void> {
   const underway = new Map<Sending, Promise<void>>()
@@ -70,6 +65,20 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   let wake = () => {}
   /** Wakes it even from a pause: a connection has become free. */
   let wakeAtOnce = () => {}
+
+  /** @param leases emails that share a connection */
+  function sendingOf(leases: readonly [Lease, ...Lease[]]): Sending {
+    const [{ lease, smtp_integration_id: integrationId, account_id: accountId }] = leases
+    return {
+      ...{ integrationId, accountId, held: new Set(leases), asked: mailsPerConnection.get(integrationId) ?? 1 },
+      leaseMore: async (most) =>
+        hasRoom(accountId) && !unreached.has(integrationId) ? leaseNext(context(), { integrationId, lease }, most) : [],
+    }
+  }
+
+  /** True if no other connection waits for one of this account to end. */
+  const hasRoom = (accountId: number) =>
+    underway.size < MAX_UNDERWAY && [...underway.keys()].filter((sending) => sending.accountId === accountId).length < PER_ACCOUNT
 
   async function send(sending: Sending): Promise<void> {
     try {
@@ -93,7 +102,7 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
     const accountIds = [...underway.keys()].map(({ accountId }) => accountId)
     const leases = await leaseDue(context(), { limit, accountIds, unreachedIds: [...unreached], mailsPerConnection })
     for (const leased of Map.groupBy(leases, ({ lease }) => lease).values()) {
-      const sending = sendingOf(leased)
+      const sending = sendingOf(leased as [Lease, ...Lease[]])
       underway.set(sending, send(sending))
     }
     return leases.length > 0

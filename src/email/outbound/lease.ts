@@ -32,7 +32,7 @@ interface Load {
 }
 
 /** How many connections of one account a process has at once, so that accounts whose servers hang leave room for the others. */
-const PER_ACCOUNT = 20
+export const PER_ACCOUNT = 20
 
 const LEASE = sql`interval '30 seconds'`
 /** How often a lease is renewed, so that one failed renewal does not end it. */
@@ -57,10 +57,13 @@ export async function leaseDue({ db, now, transaction }: Context, load: Load): P
   if (!some.length) return []
   return transaction(async () => {
     // Two processes that count free connections at the same time would both take them.
-    await db.query(sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`)
+    await claim(db)
     return db.query<Lease>(leasing(now, load), 'lease-mails')
   })
 }
+
+/** Waits until no other process claims emails. */
+const claim = (db: Database) => db.query(sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`, 'claim-mails')
 
 /** The integrations are found one by one in the index, because one of them can have a hundred thousand emails waiting. */
 const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
@@ -122,6 +125,42 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnectio
     where i.id = r.id and i.rate_per_minute is not null
   )
   select comment_id, account_id, smtp_integration_id, lease, traceparent from leased order by lease, due_at, comment_id`
+
+/** A connection that an integration has already. */
+interface LeasedConnection {
+  integrationId: number
+  lease: number
+}
+
+/**
+ * Leases the next emails of an integration for a connection that it has, with the same number, so that it stays one connection for all
+ * workers. There are none if the integration has a rate, fails, or may have fewer connections now.
+ * @returns the leases in the order in which their emails are due
+ */
+export async function leaseNext({ db, now, transaction }: Context, connection: LeasedConnection, most: number): Promise<Lease[]> {
+  return transaction(async () => {
+    // The other emails of the connection may end meanwhile, and another worker must not take it for free.
+    await claim(db)
+    return db.query<Lease>(leasingNext(now, connection, most), 'lease-next-mails')
+  })
+}
+
+/** A number is never given to an email twice, because a stamp with it could then belong to an attempt that was given up. */
+const leasingNext = (now: Date, { integrationId, lease }: LeasedConnection, most: number): Sql => sql`
+  with locked as materialized (
+    select comment_id from outbound_emails
+    where smtp_integration_id = ${integrationId} and ${isDue(now)} and lease is distinct from ${lease} and exists (
+      select from smtp_integrations i
+      where i.id = ${integrationId} and i.rate_per_minute is null and i.failing_since is null and coalesce(i.paused_until <= localtimestamp, true)
+        and i.max_connections > (
+          select count(distinct h.lease) from outbound_emails h
+          where h.leased_until > localtimestamp and h.smtp_integration_id = ${integrationId} and h.lease <> ${lease}))
+    order by due_at, comment_id limit ${most} for update skip locked
+  ), leased as (
+    update outbound_emails o set leased_until = localtimestamp + ${LEASE}, lease = ${lease} from locked l where o.comment_id = l.comment_id
+    returning o.comment_id, o.account_id, o.smtp_integration_id, o.lease, o.traceparent, o.due_at
+  )
+  select comment_id, account_id, smtp_integration_id, lease, traceparent from leased order by due_at, comment_id`
 
 /**
  * How many emails the rate of the integration `i` allows now; null without a rate. `rate_at` is the time until which the emails so far use

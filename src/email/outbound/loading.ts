@@ -26,11 +26,19 @@ export interface LoadedMail {
   record(): Promise<MailRecord | undefined>
 }
 
+/** Tells the records of emails apart. */
+export const recordKey = (mail: OutboundMail | undefined): string | undefined => mail && `${mail.table_id} ${mail.record_id}`
+
 /**
- * Reads at least the first of the emails, which belong to one integration. Of several emails of a record only the first is read, because the
- * next one refers to it once it is sent.
+ * Reads the first of the emails, which belong to one integration. Of several emails of a record only the first is read, because the next one
+ * refers to it once it is sent.
+ * @param busy the keys of records with an email that is on its way, before whose next email the reading ends; without them at least one is read
  */
-export async function loadFirst(context: Context, leases: readonly [Lease, ...Lease[]]): Promise<Map<number, LoadedMail>> {
+export async function loadFirst(
+  context: Context,
+  leases: readonly [Lease, ...Lease[]],
+  busy: ReadonlySet<string | undefined>,
+): Promise<Map<number, LoadedMail>> {
   const { db } = context
   const found = [
     ...(await outboundMails(
@@ -38,8 +46,8 @@ export async function loadFirst(context: Context, leases: readonly [Lease, ...Le
       leases.map(({ comment_id }) => comment_id),
     )),
   ]
-  const places = found.map(([, mail]) => mail && `${mail.table_id} ${mail.record_id}`)
-  const again = places.findIndex((place, index) => place !== undefined && places.indexOf(place) < index)
+  const keys = found.map(([, mail]) => recordKey(mail))
+  const again = keys.findIndex((key, index) => key !== undefined && (busy.has(key) || keys.indexOf(key) < index))
   const first = again < 0 ? found : found.slice(0, again)
   const mails = first.flatMap(([, mail]) => mail ?? [])
   const addresses = mails.flatMap(({ metadata }) => metadata.recipients.map(({ email }) => email))
