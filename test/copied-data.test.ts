@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 test('the mail of a restored or copied installation goes to its own catcher, and the original is not touched', async () => {
-  prepareData(original.dataDir)
+  prepareData(original.dataDir, { withDemo: false })
   let service = await original.start()
   const seeded = JSON.parse((await original.run('seed', ['--json'])).stdout) as Seeded
   const archive = join(original.dataDir, 'all.tar.gz')

@@ -503,7 +503,7 @@ describe('the command', () => {
 
   test('examines the embedded default with a server of its own to try the migrations, and changes nothing', async () => {
     const own = programs()
-    prepareData(own.dataDir)
+    prepareData(own.dataDir, { withDemo: false })
     const service = await own.start()
     const { code, stdout, stderr } = await own.run('admin', ['doctor', '--json'])
     const report = JSON.parse(stdout) as Report

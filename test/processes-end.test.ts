@@ -203,7 +203,7 @@ it('a supervisor that is killed leaves no process behind, and requests that have
 
 it('Ctrl-C answers what has begun and ends all, with the mail catcher and the embedded database', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-processes-'))
-  prepareData(dataDir)
+  prepareData(dataDir, { withDemo: false })
   const embedded = await startProcesses({ DATA_DIR: dataDir })
   const pids = embedded.pids()
   const connections = await embedded.both()

@@ -17,7 +17,7 @@ let key: As
 let tableId: number
 
 beforeAll(async () => {
-  cluster = await startCluster()
+  cluster = await startCluster({ isOwnSystem: true })
   standby = await cluster.replicate('first')
   const environment = { DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' }
   app = await testApp(environment)

@@ -26,7 +26,7 @@ describe('beside a running service', () => {
   let seeded: Seed
 
   beforeAll(async () => {
-    prepareData(beside.dataDir)
+    prepareData(beside.dataDir, { withDemo: false })
     service = await beside.start()
     seeded = await seed(beside)
   })

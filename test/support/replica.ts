@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { inject } from 'vitest'
 import { queues } from '../../src/background.ts'
 import { chooseAccount, commandOf, findPostgresPrograms, giveTo } from '../../src/platform/database/embedded/binaries.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { deploy } from '../../src/platform/database/migrations.ts'
+import { prepareData } from './prepared-data.ts'
 
 const START_TIMEOUT_MS = 30_000
 const FAST = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' }
@@ -34,20 +36,20 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-/** Starts a migrated server. */
-export async function startCluster(): Promise<Cluster> {
+/** Starts a migrated server. @param options.isOwnSystem whether it differs from the server of the run as a database system */
+export async function startCluster({ isOwnSystem = false } = {}): Promise<Cluster> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-replicas-'))
-  const embedded = await openEmbeddedPostgres({ dataDir, settings: { fsync: 'off' } })
-  await deploy(embedded.connection, { queues })
-  await embedded.leave()
+  if (isOwnSystem) await createSystem(dataDir)
+  else prepareData(dataDir, { withDemo: false })
   const folder = join(dataDir, 'postgres')
-  const primary = await startIn(folder, embedded.connection)
+  const connection = { ...inject('postgres'), database: 'gridpost' }
+  const primary = await startIn(folder, connection)
   const servers = [primary]
   return {
     primary,
     async replicate(name) {
       await copy(primary, folder, join(dataDir, name))
-      const replica = await startIn(join(dataDir, name), embedded.connection)
+      const replica = await startIn(join(dataDir, name), connection)
       servers.push(replica)
       return replica
     },
@@ -56,6 +58,13 @@ export async function startCluster(): Promise<Cluster> {
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+/** Runs initdb and all migrations. */
+async function createSystem(dataDir: string): Promise<void> {
+  const embedded = await openEmbeddedPostgres({ dataDir, settings: { fsync: 'off' } })
+  await deploy(embedded.connection, { queues })
+  await embedded.leave()
 }
 
 /** What belongs to the running server, and not to its data. */
