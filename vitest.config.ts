@@ -92,8 +92,21 @@ class SlowFirst extends BaseSequencer {
     const sorted = await super.sort(files)
     // Projects stay apart, because a shared process goes on only with a file of its project.
     const projects = [...new Set(sorted.map(({ project }) => project))]
-    return projects.flatMap((project) => sorted.filter((file) => file.project === project).toSorted((a, b) => rank(a) - rank(b)))
+    return projects.flatMap((project) => {
+      const slowFirst = sorted.filter((file) => file.project === project).toSorted((a, b) => rank(a) - rank(b))
+      const firstOther = slowFirst.findIndex((file) => rank(file) >= STARTS_PROGRAMS.length)
+      return firstOther < 0 ? slowFirst : spread(slowFirst.slice(0, firstOther), slowFirst.slice(firstOther))
+    })
   }
+}
+
+/**
+ * Puts the files of two lists in one, each list evenly. Files that start programs wait for these, and would leave half of a core idle if they ran
+ * together; spread over the whole run, the others fill the gaps.
+ */
+function spread(programs: TestSpecification[], others: TestSpecification[]): TestSpecification[] {
+  const placed = [programs, others].flatMap((files) => files.map((file, index) => ({ file, at: index / files.length })))
+  return placed.toSorted((a, b) => a.at - b.at).map(({ file }) => file)
 }
 
 // The tests start hundreds of processes. A process that reads its modules from the cache of compiled code starts in less than half the time.
@@ -114,10 +127,9 @@ const each = { pool: 'forks', experimental, ...patience } as const
 /** Most of a short file's time goes into loading the service and into running its code for the first time, so files share processes. */
 const shared = { isolate: false, setupFiles: ['test/support/unchanged-process.ts'] }
 
-// CI has two cores. With three workers, tests that start programs came near their time limits on a busy machine. The others often wait.
-const programs = { maxWorkers: 2, sequence: { groupOrder: 0 } }
-const others = { maxWorkers: 3, sequence: { groupOrder: 1 } }
-const last = { maxWorkers: 1, sequence: { groupOrder: 2 } }
+// CI has two cores, and tests often wait.
+const first = { maxWorkers: 3, sequence: { groupOrder: 0 } }
+const last = { maxWorkers: 1, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   test: {
@@ -126,16 +138,15 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     sequence: { sequencer: SlowFirst },
     projects: [
-      { test: { ...each, ...programs, ...shared, name: 'programs', include: STARTS_PROGRAMS } },
-      { test: { ...each, ...others, name: 'in a process of its own', include: OWN_PROCESS } },
+      { test: { ...each, ...first, name: 'in a process of its own', include: OWN_PROCESS } },
       {
         test: {
           ...each,
-          ...others,
+          ...first,
           ...shared,
           name: 'in a shared process',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...STARTS_PROGRAMS, ...OWN_PROCESS, ...ALONE],
+          exclude: [...configDefaults.exclude, ...OWN_PROCESS, ...ALONE],
         },
       },
       { test: { ...each, ...last, name: 'alone', include: ALONE } },
