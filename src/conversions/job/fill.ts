@@ -74,7 +74,8 @@ export async function convertAllChanged(db: Database, conversion: ConversionRow,
 /** @returns the number of converted records; if it is less than a step while writers are blocked, no changed record is left */
 async function convertChanged(db: Database, conversion: ConversionRow, how: Conversion): Promise<number> {
   // The shadow column has no statistics yet, so Postgres would expect many changed records and scan the whole table.
-  await db.query(sql`select set_config('enable_seqscan', 'off', true)`)
+  if (db.isElsewhere(conversion.table_id)) await db.execute(sql`set local citus.propagate_set_commands = 'local'`)
+  await db.execute(sql`set local enable_seqscan = off`)
   const changed = await db
     .records(conversion.table_id)
     .query<{ id: number }>(sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`)
