@@ -50,7 +50,7 @@ export async function sendInTurn(context: () => Context, recorder: Recorder, sen
     if (isReached === false || context().signal.aborted) await mails.giveBack()
   }
 
-  for (let next = await mails.next(1); next; next = await mails.next(mailsAtOnce())) await send(next.lease, next.loaded)
+  for (let next = await mails.next(sending.asked); next; next = await mails.next(mailsAtOnce())) await send(next.lease, next.loaded)
   await mails.recorded()
   return { isReached, mailsAtOnce: mailsAtOnce() }
 }
