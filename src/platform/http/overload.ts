@@ -9,7 +9,6 @@ import type { Entry } from '../in-progress.ts'
 import { requestBegins, requestEnds } from '../loop-turns.ts'
 import type { Metrics } from '../metrics.ts'
 import { accountParty, currentParty, runFor } from '../party.ts'
-import { CrowdedPlaces, FEWEST_PLACES, MOST_PLACES } from './crowded-places.ts'
 import { tooBusy } from './errors.ts'
 import { refusals, showLimit } from './metrics.ts'
 import { PacedRefusals } from './paced-refusals.ts'
@@ -29,11 +28,13 @@ declare module 'fastify' {
 }
 
 /**
- * A burst of a party may wait: it is better than an error. While requests of the party are refused, others come all the time, and one that
- * has waited for longer than about four requests take would only make the answers slower.
+ * Four requests at once keep a busy process as busy as more would, and each of them is answered sooner. A burst of a party may wait: it
+ * is better than an error.
  */
-const LIMIT = { places: MOST_PLACES, keptFree: 2, mostWaiting: 200, waitMs: 1_000, refusingWaitMs: 20, countedMs: 100 }
-const SAMPLE_MS = 50
+const LIMIT = { places: 64, crowdedPlaces: 4, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
+/** Below this utilization of the event loop requests mostly wait for the database. */
+const BUSY = 0.6
+const BUSY_SAMPLE_MS = 50
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
 /** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
@@ -48,9 +49,8 @@ export interface OverloadProtection {
 }
 
 export function openOverloadProtection(metrics: Metrics): OverloadProtection {
-  const crowd = new CrowdedPlaces()
-  const limit = new FairLimit({ ...LIMIT, crowdedPlaces: () => crowd.places })
-  const stopSampling = sampleEventLoop((utilization) => crowd.adapt(utilization))
+  const load = watchEventLoop()
+  const limit = new FairLimit({ ...LIMIT, isBusy: () => load.isBusy })
   showLimit(metrics, limit)
   const accounts = new Map<string, string>()
   const paced = new PacedRefusals()
@@ -90,7 +90,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
       accounts.set(nameOf(credentials.tokenHash), party)
     },
     addHooks(app) {
-      app.addHook('onClose', async () => stopSampling())
+      app.addHook('onClose', async () => load.stop())
       app.decorateRequest('place')
       app.decorateRequest('party')
       app.decorateRequest('inProgress')
@@ -121,15 +121,15 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   }
 }
 
-/** Calls the function with the share of the time for which the event loop was busy. @returns ends that */
-function sampleEventLoop(sampled: (utilization: number) => void): () => void {
+function watchEventLoop() {
   let last = performance.eventLoopUtilization()
+  const load = { isBusy: false, stop: () => clearInterval(samples) }
   const samples = setInterval(() => {
     const now = performance.eventLoopUtilization()
-    sampled(performance.eventLoopUtilization(now, last).utilization)
+    load.isBusy = performance.eventLoopUtilization(now, last).utilization > BUSY
     last = now
-  }, SAMPLE_MS).unref()
-  return () => clearInterval(samples)
+  }, BUSY_SAMPLE_MS).unref()
+  return load
 }
 
 type Done = (error?: Error) => void
@@ -146,5 +146,5 @@ function strangerParty(ip: string): string {
 function weightOf(url: string): number {
   if (!url.startsWith(RPC_PREFIX)) return 1
   const [path = ''] = url.split('?', 1)
-  return Math.min(path.split(/,|%2c/i).length, FEWEST_PLACES)
+  return Math.min(path.split(/,|%2c/i).length, LIMIT.crowdedPlaces)
 }
