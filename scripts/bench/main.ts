@@ -11,6 +11,7 @@ import { type Database, openDatabase } from '../../src/platform/database/databas
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { runScript, ScriptError } from '../runtime.ts'
 import type { Account, Suite } from './case.ts'
+import { cluster } from './cluster/suite.ts'
 import { events } from './events/suite.ts'
 import { files } from './files/suite.ts'
 import { foundation } from './foundation/suite.ts'
@@ -29,7 +30,7 @@ import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files, processes, replicas }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files, processes, replicas, cluster }
 
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)

@@ -5,8 +5,8 @@ import { argumentProblem, ScriptError } from '../runtime.ts'
 import type { Suite } from './case.ts'
 
 export const USAGE = `npm run bench -- [options]
-  --suite <name>         foundation (as without it), records, tables, tasks, events, mail, files, processes or
-                         replicas
+  --suite <name>         foundation (as without it), records, tables, tasks, events, mail, files, processes,
+                         replicas or cluster, which needs CITUS_DIR
   --only <part>          cases and steps with this in their name; may be given several times
   --connections 10,50    numbers of concurrent connections; each case runs with each of them
   --rounds 5             number of rounds; the medians are printed
