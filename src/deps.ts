@@ -17,6 +17,7 @@ import { openDatabase } from './platform/database/database.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
 import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
 import { deploy } from './platform/database/migrations.ts'
+import { nodeMetrics } from './platform/database/nodes/metrics.ts'
 import { openNodes } from './platform/database/nodes/nodes.ts'
 import type { ObserveStatement } from './platform/database/observe-statements.ts'
 import type { Placement } from './platform/database/records-plane.ts'
@@ -47,6 +48,7 @@ const allMetrics: readonly Metric[] = [
   ...httpMetrics,
   ...databaseMetrics,
   ...replicaMetrics,
+  ...nodeMetrics,
   ...jobMetrics,
   ...eventMetrics,
   ...indexMetrics,
@@ -120,6 +122,7 @@ export async function openDeps(
     const deps: Deps = {
       db,
       replicas,
+      nodes,
       settings,
       jobs,
       storage: openStorage(settings.storage, { log, previous: settings.storagePrevious, limitMs: overrides.storageLimitMs }),

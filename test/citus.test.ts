@@ -23,7 +23,7 @@ test('while the coordinator is away, the log says once that the nodes were not r
   // The service of another test samples the event loop meanwhile, for which it needs the real clock.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const warn = vi.fn()
-  const nodes = openNodes({}, { size: 1, observe: () => () => {}, silentMs: undefined, log: { warn } })
+  const nodes = openNodes({}, { size: 1, observe: () => () => {}, silentMs: undefined, log: { info: vi.fn(), warn } })
   let asked = 0
   const readShort = async () => {
     asked++

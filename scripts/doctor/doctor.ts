@@ -68,7 +68,7 @@ export async function examine({ environment = process.env, tryOut = tryOnTempora
     }
     for (const [name, check] of Object.entries(DATABASE_CHECKS)) await make(name, check, examined, report)
     const describe: Check = async () => {
-      report.notes.push(...(await describeNodes(database)))
+      report.notes.push(...(await describeNodes(examined)))
       return []
     }
     await make('what is on each node', describe, examined, report)

@@ -4,7 +4,7 @@ import type { SealedColumn } from '../../src/platform/sealed-columns.ts'
 import { decrypt, UnreadableSecret } from '../../src/platform/secrets.ts'
 import { SEALED_COLUMNS } from '../rotate-secrets.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
-import { placedTables } from './node-checks.ts'
+import { onAnsweringNodes, placedTables } from './node-checks.ts'
 
 interface Reference {
   table: string
@@ -43,7 +43,8 @@ const ON_RECORDS: readonly { table: string; where: string }[] = [
 
 const ADVICE = 'They are never shown. Delete them, or restore their owner from a backup.'
 
-export async function checkOwners({ database }: Examined): Promise<Finding[]> {
+export async function checkOwners(examined: Examined): Promise<Finding[]> {
+  const { database } = examined
   const lines: string[] = []
   for (const { table, column, owner, where = 'true' } of REFERENCES) {
     const [orphans] = await database.rows<{ count: number }>(`
@@ -51,7 +52,7 @@ export async function checkOwners({ database }: Examined): Promise<Finding[]> {
       where r.${column} is not null and ${where} and not exists (select from public.${owner} o where o.id = r.${column})`)
     if (orphans?.count) lines.push(`${counted(orphans.count, 'row')} of ${table} without their row of ${owner}`)
   }
-  lines.push(...(await withoutRecord(database)))
+  lines.push(...(await withoutRecord(examined)))
   return [
     ...findingOf(lines, {
       check: 'orphans.rows',
@@ -64,13 +65,15 @@ export async function checkOwners({ database }: Examined): Promise<Finding[]> {
 }
 
 /** Rows about records that do not exist. Each table of records is read once for each kind of row that it has. */
-async function withoutRecord(database: ExaminedDatabase): Promise<string[]> {
+async function withoutRecord(examined: Examined): Promise<string[]> {
+  const { database } = examined
+  const readable = await onAnsweringNodes(examined)
   const lines: string[] = []
   const placed = await placedTables(database)
   for (const { table, where } of ON_RECORDS) {
     const tables = await database.rows<{ id: number }>(`
       select t.id from public.tables t where to_regclass(format('t%s.records', t.id)) is not null
-        and exists (select from public.${table} r where r.table_id = t.id and ${where}) order by t.id`)
+        and exists (select from public.${table} r where r.table_id = t.id and ${where}) and ${readable} order by t.id`)
     for (const { id } of tables) {
       const rows = `public.${table} r where r.table_id = ${Number(id)} and r.record_id is not null and ${where}`
       const count = await (placed.has(id) ? countOrphansOfNode : countOrphans)(database, rows, `t${Number(id)}.records`)

@@ -36,6 +36,8 @@ export const ACTIONS = {
   'space.updated': { object: 'space', means: 'A space was renamed.', detail: '`before`: the old name' },
   'space.deleted': { object: 'space', means: 'A space was deleted. It can be restored for seven days.' },
   'space.restored': { object: 'space', means: 'An operator restored a deleted space.' },
+  'space.placed': { object: 'space', means: 'An operator placed the records of a space on a node.', detail: '`node`' },
+  'space.moved': { object: 'space', means: 'An operator moved the records of a space to another node.', detail: '`node`, `before`' },
   'space.purged': { object: 'space', means: 'A deleted space was removed for good.' },
   'member.added': { object: 'user', means: 'A user became a member of a space.', detail: '`role`; `invited`: true for a new user' },
   'member.updated': { object: 'user', means: 'A member got another role.', detail: '`role`, `before`' },

@@ -7,6 +7,7 @@ import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
+import { outdated } from '../platform/database/outdated-definition.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
@@ -132,14 +133,27 @@ function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, u
  * @returns the rows that the statement returns; none if it was undone
  */
 async function writeElsewhere(db: Database, table: TableDef, statement: Sql, name: string): Promise<StoredRow[]> {
-  const rows = await db.transaction(async () => {
-    await db.execute(sql`savepoint before_write`)
+  const write = async () => {
     const written = await db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`)
-    if (await isStillCurrent(db, table)) return written
-    await db.execute(sql`rollback to savepoint before_write`)
-    return []
+    if (!(await isStillCurrent(db, table))) throw outdated
+    return written
+  }
+  const rows = await (db.inTransaction() ? undoneAlone(db, write) : db.transaction(write)).catch((error) => {
+    if (error === outdated) return []
+    throw error
   })
   return (await withNames(db, table, rows)).sort((a, b) => a.id - b.id)
+}
+
+/** In a transaction that goes on if the write is outdated. */
+async function undoneAlone<T>(db: Database, write: () => Promise<T>): Promise<T> {
+  await db.query(sql`savepoint before_write`, 'before-write')
+  try {
+    return await write()
+  } catch (error) {
+    if (error === outdated) await db.execute(sql`rollback to savepoint before_write`)
+    throw error
+  }
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { FieldDef } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { NODES_SCHEMA } from '../platform/database/nodes/two-phases.ts'
 
 /** Creates `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
@@ -22,9 +23,8 @@ export async function createRecords(db: Database, tableId: number, fields: reado
   if (db.hasNodes) await placeNewRecords(db, tableId)
 }
 
-/** The schema of the anchors: a space whose records are on a node of a cluster has an empty table there (placement.ts). */
-export const ANCHORS = 'gridpost_spaces'
-export const anchorOf = (spaceId: number): string => `${ANCHORS}.s${spaceId}`
+/** The anchor: a space whose records are on a node of a cluster has an empty table there (placement.ts). */
+export const anchorOf = (spaceId: number): string => `${NODES_SCHEMA}.s${spaceId}`
 
 /** Puts the records of a table on the node of the anchor. */
 export const distribute = (tableId: number, anchor: string): Sql =>
@@ -32,7 +32,7 @@ export const distribute = (tableId: number, anchor: string): Sql =>
 
 async function placeNewRecords(db: Database, tableId: number): Promise<void> {
   const [space] = await db.query<{ anchor: string }>(sql`
-    select a.name as anchor from tables t cross join lateral format(${`${ANCHORS}.s%s`}::text, t.space_id) as a (name)
+    select a.name as anchor from tables t cross join lateral format(${`${NODES_SCHEMA}.s%s`}::text, t.space_id) as a (name)
     where t.id = ${tableId} and to_regclass(a.name) is not null`)
   if (!space) return
   await db.query(sql`select set_config('citus.enable_ddl_propagation', 'on', true)`)
@@ -92,6 +92,7 @@ export async function dropShadowColumns(db: Database, tableId: number, conversio
 
 /** Replaces the column of the field by the shadow column. The indexes of the old column are dropped. */
 export async function swapColumns(db: Database, tableId: number, conversionId: number, fieldId: string): Promise<void> {
+  db.requireNodes(tableId)
   await db.execute(sql`
     alter table ${recordsOf(tableId)} drop column ${ident(fieldId)}, drop column ${shadowVersion(conversionId)}`)
   await db.execute(sql`alter table ${recordsOf(tableId)} rename column ${shadowColumn(conversionId)} to ${ident(fieldId)}`)
@@ -105,6 +106,7 @@ export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${ta
  * are blocked. It cancels an index build, which is repeated later; Postgres cancels an autovacuum after a second.
  */
 async function settle(db: Database, tableId: number): Promise<void> {
+  db.requireNodes(tableId)
   await db.query(sql`
     select pg_cancel_backend(pid) from pg_stat_activity
     where application_name = ${indexBuilder(tableId)} and datname = current_database() and state = 'active'`)

@@ -3,11 +3,13 @@
  * table: the records of the space are on the node of the anchor, and move with it.
  */
 import pg from 'pg'
+import { auditing, type NewAuditEntry } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { nameOfNode } from '../platform/database/nodes/nodes.ts'
+import { askNode, nameOfNode } from '../platform/database/nodes/nodes.ts'
+import { NODES_SCHEMA, TWO_PHASES_TABLE } from '../platform/database/nodes/two-phases.ts'
 import { AppError, conflict, sqlState } from '../platform/http/errors.ts'
-import { ANCHORS, anchorOf, distribute } from './ddl.ts'
+import { anchorOf, distribute } from './ddl.ts'
 import { forgetRowCounts } from './row-counts.ts'
 
 /** The anchor of a space that is being placed. New tables do not follow it yet. */
@@ -28,14 +30,14 @@ export interface Placed {
  * @throws AppError with one line that says why nothing was changed
  */
 export function placeSpace(context: Context, spaceId: number, node: string): Promise<Placed> {
-  return asOnlyCommand(context, spaceId, 'placed', async (run) => {
-    const target = await requireNode(run, node)
+  return asOnlyCommand(context, spaceId, 'placed', async (run, audited) => {
+    const target = await requireNode(context, run, node)
     const anchor = await anchorAt(run, anchorOf(spaceId))
     if (anchor && nameOfNode(anchor) !== nameOfNode(target))
       throw conflict(`Space ${spaceId} is on ${nameOfNode(anchor)} already: npm run admin -- space move ${spaceId} ${nameOfNode(target)}`)
     if (!anchor) {
       await prepareAnchor(run, spaceId, target)
-      await placeTables(run, spaceId)
+      await placeTables(run, spaceId, auditing(context, 'space.placed', { ...audited, detail: { node: nameOfNode(target) } }))
     }
     return { space_id: spaceId, node: nameOfNode(target), tables: (await tablesOf(run, spaceId)).length, is_changed: !anchor }
   })
@@ -47,12 +49,19 @@ export function placeSpace(context: Context, spaceId: number, node: string): Pro
  * @throws AppError as `placeSpace`
  */
 export function moveSpace(context: Context, spaceId: number, node: string): Promise<Placed> {
-  return asOnlyCommand(context, spaceId, 'moved', async (run) => {
-    const target = await requireNode(run, node)
+  return asOnlyCommand(context, spaceId, 'moved', async (run, audited) => {
+    const target = await requireNode(context, run, node)
     const anchor = await anchorAt(run, anchorOf(spaceId))
     if (!anchor) throw conflict(`Space ${spaceId} is on no node yet: npm run admin -- space place ${spaceId} ${nameOfNode(target)}`)
-    const isChanged = nameOfNode(anchor) !== nameOfNode(target)
-    if (isChanged) await moveAnchor(run, anchor, target, 'force_logical')
+    const [before, after] = [nameOfNode(anchor), nameOfNode(target)]
+    const isChanged = before !== after
+    if (isChanged) {
+      await requireAnswer(context, anchor)
+      await inTransaction(run, async () => {
+        await moveAnchor(run, anchor, target, 'force_logical')
+        await run(auditing(context, 'space.moved', { ...audited, detail: { node: after, before } }))
+      })
+    }
     return { space_id: spaceId, node: nameOfNode(target), tables: (await tablesOf(run, spaceId)).length, is_changed: isChanged }
   })
 }
@@ -64,11 +73,19 @@ interface Address {
   port: number
 }
 
+/** The space, as the audit log names it. */
+type Audited = Pick<NewAuditEntry, 'id' | 'spaceId' | 'accountId'>
+
 /** The first key of the advisory lock of a command; no other lock with two keys uses it. */
 const PLACING = 7_203
 
 /** Runs the work on a connection of its own, because it may take hours. */
-async function asOnlyCommand<T>({ db }: Context, spaceId: number, done: string, work: (run: Run) => Promise<T>): Promise<T> {
+async function asOnlyCommand<T>(
+  { db }: Context,
+  spaceId: number,
+  done: string,
+  work: (run: Run, audited: Audited) => Promise<T>,
+): Promise<T> {
   const client = await db.connect(Number.POSITIVE_INFINITY)
   const run: Run = async ({ text, values }) => (await client.query({ text, values })).rows
   try {
@@ -76,9 +93,9 @@ async function asOnlyCommand<T>({ db }: Context, spaceId: number, done: string, 
     if (!db.hasNodes) throw conflict('The database of this service has no nodes: DATABASE_URL must name the coordinator of a Citus cluster')
     const [lock] = await run<{ is_ours: boolean }>(sql`select pg_try_advisory_lock(${PLACING}::int, ${spaceId}::int) as is_ours`)
     if (!lock?.is_ours) throw conflict(`Space ${spaceId} is being placed or moved by another command`)
-    const [space] = await run(sql`select from spaces where id = ${spaceId} and deleted_at is null`)
+    const [space] = await run<{ account_id: number }>(sql`select account_id from spaces where id = ${spaceId} and deleted_at is null`)
     if (!space) throw conflict(`There is no space ${spaceId}`)
-    return await work(run)
+    return await work(run, { id: spaceId, spaceId, accountId: space.account_id })
   } catch (error) {
     throw inOneLine(error, `Space ${spaceId} was not ${done}`)
   } finally {
@@ -95,7 +112,7 @@ function inOneLine(error: unknown, failed: string): unknown {
   return new AppError('CONFLICT', `${failed}: ${sqlState(error) === DISK_FULL ? 'a node is full' : line}`, { cause: error })
 }
 
-async function requireNode(run: Run, given: string): Promise<Address> {
+async function requireNode(context: Context, run: Run, given: string): Promise<Address> {
   const nodes = await run<Address & { takes_shards: boolean }>(sql`
     select nodename as host, nodeport as port, shouldhaveshards and isactive as takes_shards from pg_dist_node
     where noderole = 'primary' and groupid > 0 order by 1, 2`)
@@ -105,11 +122,15 @@ async function requireNode(run: Run, given: string): Promise<Address> {
       `There is no node ${given}: ${nodes.length ? `there are ${nodes.map(nameOfNode).join(', ')}` : 'add one with citus_add_node'}`,
     )
   if (!node.takes_shards) throw conflict(`The node ${nameOfNode(node)} takes no spaces: it is disabled, or its shouldhaveshards is false`)
-  const [reached] = await run<{ answers: boolean }>(
-    sql`select citus_check_connection_to_node(${node.host}::text, ${node.port}::int) as answers`,
-  )
-  if (!reached?.answers) throw conflict(`The node ${nameOfNode(node)} does not answer`)
+  await requireAnswer(context, node)
   return node
+}
+
+/** A function of Citus would wait for ever for a node that is frozen. */
+async function requireAnswer({ settings }: Context, node: Address): Promise<void> {
+  await askNode({ connectionString: settings.databaseUrl }, node, 'select').catch((error: Error) => {
+    throw conflict(`The node ${nameOfNode(node)} does not answer`, { cause: error })
+  })
 }
 
 /** The shard of an anchor, and its node; undefined if there is no such anchor. */
@@ -123,8 +144,8 @@ async function anchorAt(run: Run, anchor: string): Promise<(Address & { shard: s
 
 /** An anchor that an earlier command has left is used. */
 async function prepareAnchor(run: Run, spaceId: number, target: Address): Promise<void> {
-  const prepared = `${ANCHORS}.${preparedName(spaceId)}`
-  await run(sql`create schema if not exists ${raw(ANCHORS)}`)
+  const prepared = `${NODES_SCHEMA}.${preparedName(spaceId)}`
+  for (const statement of TWO_PHASES_TABLE) await run(raw(statement))
   await run(sql`create table if not exists ${raw(prepared)} (id int primary key)`)
   if (!(await anchorAt(run, prepared))) await run(sql`select create_distributed_table(${prepared}, null, colocate_with => 'none')`)
   const anchor = await anchorAt(run, prepared)
@@ -136,9 +157,8 @@ const moveAnchor = (run: Run, from: Address & { shard: string }, to: Address, mo
     sql`select citus_move_shard_placement(${from.shard}::int8, ${from.host}::text, ${from.port}::int, ${to.host}::text, ${to.port}::int, ${mode})`,
   )
 
-async function placeTables(run: Run, spaceId: number): Promise<void> {
-  await run(sql`begin`)
-  try {
+function placeTables(run: Run, spaceId: number, audit: Sql): Promise<void> {
+  return inTransaction(run, async () => {
     await run(sql`select set_config('lock_timeout', '5s', true)`)
     // Tables that are being created have locked the row of the space as well: they are there before, or see the anchor.
     await run(sql`select from spaces where id = ${spaceId} for update`)
@@ -146,10 +166,18 @@ async function placeTables(run: Run, spaceId: number): Promise<void> {
     const prepared = preparedName(spaceId)
     for (const { id } of await tablesOf(run, spaceId)) {
       for (const statement of forgetRowCounts(id)) await run(statement)
-      await run(distribute(id, `${ANCHORS}.${prepared}`))
+      await run(distribute(id, `${NODES_SCHEMA}.${prepared}`))
       await run(sql`select truncate_local_data_after_distributing_table(${recordsOf(id).sql}::text::regclass)`)
     }
-    await run(sql`alter table ${raw(`${ANCHORS}.${prepared}`)} rename to ${raw(`s${spaceId}`)}`)
+    await run(sql`alter table ${raw(`${NODES_SCHEMA}.${prepared}`)} rename to ${raw(`s${spaceId}`)}`)
+    await run(audit)
+  })
+}
+
+async function inTransaction(run: Run, work: () => Promise<void>): Promise<void> {
+  await run(sql`begin`)
+  try {
+    await work()
     await run(sql`commit`)
   } catch (error) {
     await run(sql`rollback`).catch(() => {})

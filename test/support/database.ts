@@ -1,6 +1,7 @@
 /** Databases for tests. Files run at the same time, so each has its own clone; each test of a file has its own account. */
 import pg from 'pg'
 import { inject } from 'vitest'
+import { TWO_PHASES_TABLE } from '../../src/platform/database/nodes/two-phases.ts'
 import { inDatabase, joinNodes } from './citus.ts'
 
 export interface TestDatabase {
@@ -36,7 +37,7 @@ async function placeAllSpaces(servers: { host: string; port: number; user: strin
 }
 
 const PLACE_SPACES = [
-  'create schema gridpost_spaces',
+  ...TWO_PHASES_TABLE,
   'set citus.enable_ddl_propagation = off',
   `create function gridpost_spaces.place() returns trigger language plpgsql as $$
     begin

@@ -60,6 +60,11 @@ export interface Database extends RecordsDatabase {
   isElsewhere(tableId: number): boolean
   /** True if the server coordinates nodes on which spaces can be placed. */
   readonly hasNodes: boolean
+  /**
+   * To be called before a change of the table's columns, in its transaction: if the records are elsewhere, all nodes take part in it.
+   * @throws AppError 503 if one of them does not answer
+   */
+  requireNodes(tableId: number): void
   /** Looks again on which nodes the records are, so that `records` and `isElsewhere` know of a new table. Does nothing without nodes. */
   refreshPlacement(): Promise<void>
   /** How busy the connections are at this moment. */
@@ -79,6 +84,8 @@ export interface Database extends RecordsDatabase {
    * @param silentMs the time without an answer after which a statement counts as lost, if it may take longer than usual
    */
   connect(silentMs?: number): Promise<pg.Client>
+  /** Closes the connections of the pool to a server that does not answer, so that their statements fail now. New statements open new ones. */
+  abandon(): void
   close(): Promise<void>
 }
 
@@ -189,6 +196,9 @@ export function openDatabase(
     get hasNodes() {
       return placement.hasNodes === true
     },
+    requireNodes: (tableId) => {
+      if (placement.nodeOf(tableId)) placement.enteringAll?.()
+    },
     refreshPlacement: async () => placement.refresh?.(),
     watch: (marker, committed) => {
       watched = { marker, committed }
@@ -212,6 +222,10 @@ export function openDatabase(
       await client.connect()
       if (Number.isFinite(silentMs)) closeIfSilent(client, silentMs)
       return client
+    },
+    abandon: () => {
+      pipelinedReads.abandon()
+      pool.abandon()
     },
     close: async () => {
       await pipelinedReads.close()

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import { currentParty } from '../party.ts'
 import { ownPart } from '../processes/own-part.ts'
+import { cutConnection } from './silent-connections.ts'
 
 type Connected = Parameters<typeof pg.Pool.prototype.connect>[0]
 
@@ -15,6 +16,7 @@ const WAIT_MS = 2_000
 export class FairPool extends pg.Pool {
   readonly #limit: FairLimit
   readonly #places = new WeakMap<pg.PoolClient, Place>()
+  readonly #open = new Set<pg.PoolClient>()
 
   constructor(config: pg.PoolConfig & { max: number }) {
     super(config)
@@ -24,6 +26,8 @@ export class FairPool extends pg.Pool {
       ...{ places: max, crowdedPlaces: max, keptFree },
       ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
     })
+    this.on('connect', (client) => this.#open.add(client))
+    this.on('remove', (client) => this.#open.delete(client))
     this.on('release', (_, client) => {
       const place = this.#places.get(client)
       if (!place) return
@@ -35,6 +39,11 @@ export class FairPool extends pg.Pool {
   /** The number of callers that wait for a connection. */
   get waiting(): number {
     return this.#limit.waiting
+  }
+
+  /** Closes all connections, so that statements on a server that does not answer fail now. */
+  abandon(): void {
+    for (const client of this.#open) cutConnection(client)
   }
 
   override connect(): Promise<pg.PoolClient>

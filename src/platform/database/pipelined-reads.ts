@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
-import { closeIfSilent } from './silent-connections.ts'
+import { closeIfSilent, cutConnection } from './silent-connections.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
 const STUCK_AFTER_MS = 20
@@ -36,6 +36,8 @@ export interface PipelinedReads {
    * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
    */
   run(statement: NamedStatement, isPrinted?: boolean): Promise<pg.QueryResult | null> | null
+  /** Closes the connection to a server that does not answer. */
+  abandon(): void
   close(): Promise<void>
 }
 
@@ -104,6 +106,9 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
       // pg ends the connection after it has answered the pending statements.
       client.end().catch(() => {})
       return null
+    },
+    abandon() {
+      if (open) cutConnection(open.client)
     },
     async close() {
       isClosed = true

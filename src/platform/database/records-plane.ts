@@ -56,15 +56,29 @@ export interface RecordsDatabase extends RecordsNode {
   execute(statement: Statement): Promise<number>
 }
 
+/** The records of a table on a node. */
+export interface PlacedRecords extends RecordsNode {
+  /**
+   * Called before a statement on the main server that names the records, in the transaction of the statement.
+   * @throws AppError 503 if the statement would wait for a node that does not answer
+   */
+  entering?(statement: Statement): Promise<void>
+}
+
 /** Where the records of spaces are. */
 export interface Placement {
   /**
    * The server that has the records of the table; undefined for the main server. It answers at once, so it may be out of date: the main server
    * runs any statement on records that are elsewhere, only not as fast.
    */
-  nodeOf(tableId: number): RecordsNode | undefined
+  nodeOf(tableId: number): PlacedRecords | undefined
   /** True if spaces can be placed on nodes at all. */
   readonly hasNodes?: boolean
+  /**
+   * Called in a transaction that changes the definition of a table on a node, in which all nodes take part.
+   * @throws AppError 503 if one of them does not answer
+   */
+  enteringAll?(): void
   /** Looks where the records are, after a table was created. */
   refresh?(): Promise<void>
 }
@@ -73,14 +87,20 @@ export interface Placement {
 export const NOTHING_ELSEWHERE: Placement = { nodeOf: () => undefined }
 
 /** The handle for records on a node. */
-export function recordsOnNode(main: RecordsDatabase & { inTransaction(): boolean }, node: RecordsNode): RecordsDatabase {
-  const reads = () => (main.inTransaction() ? main : node)
+export function recordsOnNode(main: RecordsDatabase & { inTransaction(): boolean }, node: PlacedRecords): RecordsDatabase {
+  async function onMain<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
+    await node.entering?.(statement)
+    return run()
+  }
+  function read<T>(statement: Statement, run: (on: RecordsNode) => Promise<T>): Promise<T> {
+    return main.inTransaction() ? onMain(statement, () => run(main)) : run(node)
+  }
   return {
-    query: (...asked) => reads().query(...asked),
-    queryPrinted: (...asked) => reads().queryPrinted(...asked),
-    readShort: (...asked) => reads().readShort(...asked),
-    readShortPrinted: (...asked) => reads().readShortPrinted(...asked),
-    writeShort: (...asked) => main.writeShort(...asked),
-    execute: (statement) => main.execute(statement),
+    query: (...asked) => read(asked[0], (on) => on.query(...asked)),
+    queryPrinted: (...asked) => read(asked[0], (on) => on.queryPrinted(...asked)),
+    readShort: (...asked) => read(asked[0], (on) => on.readShort(...asked)),
+    readShortPrinted: (...asked) => read(asked[0], (on) => on.readShortPrinted(...asked)),
+    writeShort: (...asked) => onMain(asked[0], () => main.writeShort(...asked)),
+    execute: (statement) => onMain(statement, () => main.execute(statement)),
   }
 }

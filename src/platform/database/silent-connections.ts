@@ -42,3 +42,9 @@ export function closeIfSilent(client: pg.ClientBase, silentMs: number): void {
   timer.unref()
   stream.once('close', () => clearInterval(timer))
 }
+
+/** Closes the connection without a word to the server, so that its statements fail now. */
+export function cutConnection(client: pg.ClientBase): void {
+  const { stream } = (client as unknown as Inside).connection
+  stream.destroy()
+}

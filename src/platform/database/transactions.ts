@@ -1,11 +1,16 @@
 /** Transactions on connections of a pool. Hand-written statements and Prisma's take part in the one that their caller has opened. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
+import { cancelQuery } from './cancel-query.ts'
 import { runStatement } from './pooled-statements.ts'
-import type { Named } from './prepared-statements.ts'
+import type { Named, NamedStatement } from './prepared-statements.ts'
+import { cutConnection } from './silent-connections.ts'
 import { runBehindBegin } from './statement-groups.ts'
 
 const transactions = new AsyncLocalStorage<Transaction>()
+
+/** Statements that leave nothing to commit. A SELECT may lock rows. */
+export const WRITES_NOTHING = /^\s*(select|savepoint|rollback|release|set|lock)\b/i
 
 /** The open transaction of the caller. */
 export function openTransaction(): Transaction | undefined {
@@ -30,18 +35,37 @@ export async function inNewTransaction<Result>(
     return result
   } catch (error) {
     await transaction.rollBack()
-    throw error
+    throw transaction.explain(error)
+  } finally {
+    for (const node of transaction.nodes ?? []) node.leave(transaction)
   }
+}
+
+/** Another server that takes part in transactions. */
+export interface TakingPart {
+  /** @returns what to throw in place of an error that the server has caused; other errors as they are */
+  explain(error: unknown): unknown
+  /** The transaction has ended. */
+  leave(transaction: Transaction): void
 }
 
 /** It takes a connection for its first statement, and begins in the round trip of that statement. Without statements it costs nothing. */
 export class Transaction {
   readonly #pool: pg.Pool
   #begun: Promise<pg.PoolClient> | undefined
+  /** Its connection, until that is given back. */
+  #client: pg.PoolClient | undefined
   /** Statements that `fn` did not wait for must not run on the connection after the end, when another transaction may use it. */
   #isOver = false
   /** Whether it has run a statement with the watched marker. */
   wroteMarker = false
+  /** The nodes on whose records it has run statements. */
+  nodes: Set<TakingPart> | undefined
+  /** How many of its statements have written records on nodes. */
+  nodeWrites = 0
+  #writes = 0
+  /** Runs before the commit if both nodes and this server were written, so that both or neither commit. */
+  joiningCommits: NamedStatement | undefined
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
@@ -52,11 +76,12 @@ export class Transaction {
   }
 
   async run(statement: Named, isPrinted = false): Promise<pg.QueryResult> {
+    if (!WRITES_NOTHING.test(statement.text)) this.#writes++
     if (this.#begun) return runStatement(await this.#begun, statement, isPrinted)
     const { name, text, values } = statement
-    if (name === undefined) return runStatement(await this.client(), statement, isPrinted)
+    if (name === undefined) return runStatement(await this.#begunClient(), statement, isPrinted)
     let first: Promise<pg.QueryResult> | undefined
-    this.#begun = this.#pool.connect().then((client) => {
+    this.#begun = this.#connect().then((client) => {
       first = runBehindBegin(client, { name, text, values }, isPrinted)
       // The caller gets its error below, and the loss of the connection meets every later statement.
       first.catch(() => {})
@@ -66,21 +91,52 @@ export class Transaction {
     return first as unknown as Promise<pg.QueryResult>
   }
 
-  /** Its connection, on which it has begun. */
+  /** Its connection, on which it has begun, for a statement of Prisma. */
   client(): Promise<pg.PoolClient> {
+    this.#writes++
+    return this.#begunClient()
+  }
+
+  #begunClient(): Promise<pg.PoolClient> {
     this.#begun ??= this.#begin()
     return this.#begun
   }
 
   async #begin(): Promise<pg.PoolClient> {
-    const client = await this.#pool.connect()
+    const client = await this.#connect()
     try {
       await client.query('BEGIN')
       return client
     } catch (error) {
-      client.release(error as Error)
+      this.#release(error as Error)
       throw error
     }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    this.#client = await this.#pool.connect()
+    return this.#client
+  }
+
+  #release(error?: Error): void {
+    this.#client?.release(error)
+    this.#client = undefined
+  }
+
+  explain(error: unknown): unknown {
+    for (const node of this.nodes ?? []) {
+      const explained = node.explain(error)
+      if (explained !== error) return explained
+    }
+    return error
+  }
+
+  /** Lets what it waits for fail now. Its connection is closed, because the server may not be able to end the statement. */
+  abandon(): void {
+    if (!this.#client) return
+    // If the request fails, the statement ends by its own timeout.
+    cancelQuery(this.#client).catch(() => {})
+    cutConnection(this.#client)
   }
 
   /** @throws if it could not be committed, or if a statement had failed, after which PostgreSQL answers COMMIT with a rollback */
@@ -89,11 +145,16 @@ export class Transaction {
     const client = await this.#begun
     if (!client) return
     this.#begun = undefined
-    const { command } = await client.query('COMMIT').catch((error) => {
-      client.release(error)
+    const isOnBoth = this.nodeWrites > 0 && this.#writes > this.nodeWrites
+    const commit = async () => {
+      if (isOnBoth && this.joiningCommits) await runStatement(client, this.joiningCommits)
+      return client.query('COMMIT')
+    }
+    const { command } = await commit().catch((error) => {
+      this.#release(error)
       throw error
     })
-    client.release()
+    this.#release()
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because a statement in it had failed')
   }
 
@@ -103,8 +164,8 @@ export class Transaction {
     const client = await this.#begun?.catch(() => undefined)
     this.#begun = undefined
     await client?.query('ROLLBACK').then(
-      () => client.release(),
-      (error) => client.release(error),
+      () => this.#release(),
+      (error) => this.#release(error),
     )
   }
 }

@@ -2,12 +2,22 @@
  * The nodes of a Citus cluster: which has the records of a table, and reads that are asked of it directly. Without Citus there are none, and
  * nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
  */
-import type { FastifyBaseLogger } from 'fastify'
-import type pg from 'pg'
-import { isDatabaseAway, sqlState, unavailable } from '../../http/errors.ts'
-import { type Database, openDatabase, sql } from '../database.ts'
-import type { ObserveStatement } from '../observe-statements.ts'
-import type { Placement, RecordsNode } from '../records-plane.ts'
+import pg from 'pg'
+import { isDatabaseAway, sqlState } from '../../http/errors.ts'
+import { withinTime } from '../../time-limit.ts'
+import { type Database, raw, sql } from '../database.ts'
+import type { PlacedRecords, Placement, RecordsNode, Statement } from '../records-plane.ts'
+import { cutConnection } from '../silent-connections.ts'
+import { openTransaction, WRITES_NOTHING } from '../transactions.ts'
+import { HAS_TWO_PHASES, IN_TWO_PHASES } from './two-phases.ts'
+import { type NodeOptions, WatchedNode } from './watched-node.ts'
+
+declare module '../../context.ts' {
+  interface Shared {
+    /** Of the cluster that the main server coordinates. */
+    nodes?: Nodes | undefined
+  }
+}
 
 /** How long a process may ask the main server for records that have just been placed elsewhere. */
 const CHECK_EVERY_MS = 1_000
@@ -15,18 +25,12 @@ const CHECK_EVERY_MS = 1_000
 export interface Nodes extends Placement {
   /** Asks whether the main server coordinates nodes, and follows their tables from then on if it does. */
   follow(main: Database): Promise<void>
+  /** The nodes that have records. */
+  readonly all: readonly Pick<WatchedNode, 'name' | 'isAway'>[]
   close(): Promise<void>
 }
 
-interface NodesOptions {
-  /** The most connections to each node. */
-  size: number
-  observe: ObserveStatement
-  silentMs: number | undefined
-  log: Pick<FastifyBaseLogger, 'warn'>
-}
-
-interface NodeAddress {
+export interface NodeAddress {
   host: string
   port: number
 }
@@ -35,11 +39,12 @@ interface NodeAddress {
 export const nameOfNode = ({ host, port }: NodeAddress): string => `${host}:${port}`
 
 /** @param config of the main server; its role, password and database are those of the nodes, too */
-export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptions): Nodes {
-  const nodes = new Map<string, { name: string; database: Database }>()
+export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
+  const nodes = new Map<string, WatchedNode>()
   let main: Database | undefined
   let placed = new Map<number, string>()
   let mark: string | undefined
+  let hasTwoPhases = false
   let timer: NodeJS.Timeout | undefined
   let refreshing: Promise<void> | undefined
   let isClosed = false
@@ -47,15 +52,19 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
   let isWarned = false
 
   async function refresh(database: Database): Promise<void> {
-    const [present] = await database.readShort<{ mark: string }>(MARK, 'nodes:mark')
+    const [present] = await database.readShort<{ mark: string; has_two_phases: boolean }>(MARK, 'nodes:mark')
+    hasTwoPhases = present?.has_two_phases ?? false
     if (present?.mark === mark) return
     const rows = await database.query<NodeAddress & { table_id: number }>(PLACED)
-    for (const row of rows) if (!nodes.has(nameOfNode(row))) nodes.set(nameOfNode(row), open(row))
+    for (const row of rows) {
+      const name = nameOfNode(row)
+      if (!nodes.has(name)) nodes.set(name, new WatchedNode(name, configAt(config, row), options))
+    }
     placed = new Map(rows.map((row) => [row.table_id, nameOfNode(row)]))
+    const used = new Set(placed.values())
+    for (const node of nodes.values()) node.isUsed = used.has(node.name)
     mark = present?.mark
   }
-
-  const open = (address: NodeAddress) => ({ name: nameOfNode(address), database: openDatabase(configAt(config, address), options) })
 
   /** All who ask at once share one answer. */
   function refreshOnce(): Promise<void> {
@@ -76,7 +85,7 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
       await refreshOnce()
       isWarned = false
     } catch (error) {
-      if (!isWarned) log.warn({ err: error }, 'the nodes of the records were not read')
+      if (!isWarned) options.log.warn({ err: error }, 'the nodes of the records were not read')
       isWarned = true
     }
     if (!isClosed) timer = setTimeout(check, CHECK_EVERY_MS).unref()
@@ -88,18 +97,35 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
   async function read<T>(tableId: number, run: (on: RecordsNode) => Promise<T>): Promise<T> {
     const asked = nodeWith(tableId)
     if (!asked) return run(main as Database)
+    asked.requireAnswers()
     try {
       return await run(asked.database)
     } catch (error) {
-      if (!isOfNode(error)) throw error
+      if (!isOfNode(error)) throw asked.explainRead(error)
       await refreshAfter()
       const found = nodeWith(tableId)
       if (found !== asked) return run(found?.database ?? (main as Database))
-      throw isDatabaseAway(error) ? nodeAway(asked.name, error) : error
+      throw asked.explainRead(error)
     }
   }
 
-  const readsOf = (tableId: number): RecordsNode => ({
+  /** Before a statement on the main server that reaches the node. */
+  async function entering(tableId: number, statement: Statement): Promise<void> {
+    const [node, transaction] = [nodeWith(tableId), openTransaction()]
+    if (!transaction) return node?.requireAnswers()
+    node?.join(transaction)
+    if (WRITES_NOTHING.test(statement.text)) return
+    transaction.nodeWrites++
+    if (hasTwoPhases) transaction.joiningCommits = IN_TWO_PHASES
+  }
+
+  function enteringAll(): void {
+    const transaction = openTransaction()
+    for (const node of nodes.values()) if (node.isUsed && transaction) node.join(transaction)
+  }
+
+  const recordsOn = (tableId: number): PlacedRecords => ({
+    entering: (statement) => entering(tableId, statement),
     query: (...asked) => read(tableId, (on) => on.query(...asked)),
     queryPrinted: (...asked) => read(tableId, (on) => on.queryPrinted(...asked)),
     readShort: (...asked) => read(tableId, (on) => on.readShort(...asked)),
@@ -110,7 +136,11 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
     get hasNodes() {
       return main !== undefined
     },
-    nodeOf: (tableId) => (placed.has(tableId) ? readsOf(tableId) : undefined),
+    get all() {
+      return [...nodes.values()].filter(({ isUsed }) => isUsed)
+    },
+    nodeOf: (tableId) => (placed.has(tableId) ? recordsOn(tableId) : undefined),
+    enteringAll,
     refresh: refreshAfter,
     async follow(database) {
       const [citus] = await database.query(sql`select from pg_extension where extname = 'citus'`)
@@ -121,13 +151,10 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
     async close() {
       clearTimeout(timer)
       isClosed = true
-      await Promise.all([...nodes.values()].map((node) => node.database.close()))
+      await Promise.all([...nodes.values()].map((node) => node.close()))
     },
   }
 }
-
-/** 503 that names the node. */
-const nodeAway = (name: string, cause: unknown) => unavailable(`The node ${name}, which has these records, does not answer`, 5, cause)
 
 /** True if another node may answer, because this one does not answer or does not have the table. */
 const isOfNode = (error: unknown) => isDatabaseAway(error) || sqlState(error) === '42P01' || sqlState(error) === '3F000'
@@ -135,7 +162,8 @@ const isOfNode = (error: unknown) => isDatabaseAway(error) || sqlState(error) ==
 /** Changes with every table that is placed, moved or dropped, and with the address of a node, which a standby that takes over changes. */
 const MARK = sql`
   select concat_ws(' ', count(*), sum(placementid), sum(placementid * groupid),
-    (select string_agg(concat_ws(' ', groupid, nodename, nodeport), ' ' order by groupid) from pg_dist_node where noderole = 'primary')) as mark
+    (select string_agg(concat_ws(' ', groupid, nodename, nodeport), ' ' order by groupid) from pg_dist_node where noderole = 'primary')) as mark,
+    ${raw(HAS_TWO_PHASES)} as has_two_phases
   from pg_dist_placement`
 
 /** The tables of records on nodes other than the main server, whose group is 0. */
@@ -146,8 +174,34 @@ const PLACED = sql`
   join pg_dist_placement p on p.shardid = s.shardid join pg_dist_node d on d.groupid = p.groupid and d.noderole = 'primary'
   where p.groupid > 0`
 
+/**
+ * Asks a node on a connection of its own.
+ * @param config of the main server
+ * @throws Error if it does not answer in time
+ */
+export async function askNode<Row extends object>(
+  config: pg.PoolConfig,
+  address: NodeAddress,
+  text: string,
+  limitMs = ASKED_WITHIN_MS,
+): Promise<Row[]> {
+  const client = new pg.Client({ ...configAt(config, address), connectionTimeoutMillis: limitMs })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const answer = await withinTime(client.query<Row>(text), limitMs, undefined)
+    if (!answer) throw new Error(`no answer within ${limitMs} ms`)
+    return answer.rows
+  } finally {
+    // One that does not answer does not end the connection either.
+    cutConnection(client)
+  }
+}
+
+const ASKED_WITHIN_MS = 3_000
+
 /** The same role and database at another address. The name of a node may be the folder of a socket. */
-function configAt(config: pg.PoolConfig, { host, port }: NodeAddress): pg.PoolConfig {
+export function configAt(config: pg.PoolConfig, { host, port }: NodeAddress): pg.PoolConfig {
   // Statistics and sizes of the records are those of shards, which Citus hides from the catalogue by default.
   const options = '-c citus.override_table_visibility=off'
   if (!config.connectionString) return { ...config, host, port, options }

@@ -2,7 +2,6 @@
  * Statements on a replica. Before each, the connection must have said that the replica has replayed what the caller may expect to see. It is
  * asked in a statement of its own: the snapshot of a statement is taken before its functions are called.
  */
-import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { BoundedMap } from '../../bounded-map.ts'
@@ -64,14 +63,11 @@ const ASKED = `select pg_last_wal_replay_lsn()::text as lsn, pg_is_in_recovery()
 export class ReplicaConnections {
   readonly #pool: FairPool
   readonly #queries: FairLimit
-  readonly #open = new Set<pg.PoolClient>()
 
   constructor(config: pg.PoolConfig, { size, observe }: { size: number; observe: ObserveStatement | undefined }) {
     this.#pool = new FairPool({ ...poolSettings(config, size), connectionTimeoutMillis: CONNECT_WITHIN_MS })
     this.#queries = queryPlaces(size)
     watchConnections(this.#pool, { observe, silentMs: SILENT_MS })
-    this.#pool.on('connect', (client) => this.#open.add(client))
-    this.#pool.on('remove', (client) => this.#open.delete(client))
   }
 
   /** Connections in use, and callers that wait for one. */
@@ -96,7 +92,7 @@ export class ReplicaConnections {
 
   /** Closes all connections, so that statements on a server that does not answer fail now. */
   abandon(): void {
-    for (const client of this.#open) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
+    this.#pool.abandon()
   }
 
   async close(): Promise<void> {
