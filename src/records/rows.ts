@@ -6,7 +6,18 @@ import { castType, type FieldDef, isMultiple, ownFields, type TableDef } from '.
 import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
+import {
+  type Database,
+  empty,
+  ident,
+  join,
+  raw,
+  recordsOf,
+  type Sql,
+  type Statement,
+  sql,
+  writesOfTable,
+} from '../platform/database/database.ts'
 import { outdated } from '../platform/database/outdated-definition.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -35,11 +46,13 @@ const storedColumns = memo(
   (table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map(columnRead)]),
 )
 
+const readingStored = memo((table: TableDef) => sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${0}`.text)
+
 /** Returns undefined if the record does not exist. */
 export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   if (db.isElsewhere(table.id)) {
-    const statement = sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`
-    const rows = await db.records(table.id).query<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
+    const statement = { text: readingStored(table), values: [recordId] }
+    const rows = await db.records(table.id).readShort<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
     return (await withNames(db, table, rows))[0]
   }
   const [row] = await db.query<StoredRow>(
@@ -116,14 +129,27 @@ function insertion(
 }
 
 /** Inserts the records by a statement on records alone. */
-function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, userId }: Change): Sql {
+function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, userId }: Change): Statement {
   const own = ownFields(table)
-  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
-  const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
-  const [one] = records.length === 1 ? records : []
-  const rows = one
-    ? sql`values (${join([at, by, at, by, ...own.map((field) => boundCell(field, one))])})`
-    : sql`select ${join([at, by, at, by, ...own.map(unnestedCell)])} from ${unnestedRows(own, cellArrays(own, records))} order by x."#"`
+  const [at, one] = [formatInstant(now), records.length === 1 ? records[0] : undefined]
+  if (one) {
+    const cells = own.map((field) => printedCell(field, one.get(field.id) ?? null))
+    return { text: insertionOfOneElsewhere(table), values: [at, userId, at, userId, ...cells] }
+  }
+  const by = sql`${at}::timestamp, ${userId}::int`
+  const rows = sql`select ${join([by, by, ...own.map(unnestedCell)])} from ${unnestedRows(own, cellArrays(own, records))} order by x."#"`
+  return insertionOf(table, rows)
+}
+
+/** For one record, printed once. */
+const insertionOfOneElsewhere = memo((table: TableDef): string => {
+  const by = sql`${null}::timestamp, ${null}::int`
+  const cells = ownFields(table).map((field) => sql`${null}::${typeOf(field)}`)
+  return insertionOf(table, sql`values (${join([by, by, ...cells])})`).text
+})
+
+function insertionOf(table: TableDef, rows: Sql): Sql {
+  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...ownFields(table).map(({ id }) => id)].map(ident)
   return sql`insert into ${recordsOf(table.id)} as r (${join(names)}) ${rows} returning ${storedColumns(table)}`
 }
 
@@ -132,7 +158,7 @@ function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, u
  * that change waits for this transaction, so the version that is read after the write is the one that it met.
  * @returns the rows that the statement returns; none if it was undone
  */
-async function writeElsewhere(db: Database, table: TableDef, statement: Sql, name: string): Promise<StoredRow[]> {
+async function writeElsewhere(db: Database, table: TableDef, statement: Statement, name: string): Promise<StoredRow[]> {
   const write = async () => {
     const written = await db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`)
     if (!(await isStillCurrent(db, table))) throw outdated

@@ -10,6 +10,7 @@ import { median } from '../measure.ts'
 import type { Process } from '../process.ts'
 
 const ROUNDS = 5
+const BATCH = 100
 const LOAD = { connections: 10, seconds: 2, isSlow: false }
 
 export interface Side {
@@ -23,7 +24,7 @@ export interface Side {
 
 /** The bodies of new rows. */
 interface Bodies {
-  newRecord(index: number): unknown
+  newRecord(index: number): object
   newTask(): unknown
 }
 
@@ -56,6 +57,13 @@ const requestsOn = ({ tableId, viewId, recordIds }: Filled, { newRecord, newTask
       method: 'POST',
       path: () => `/api/table/${tableId}/records/create`,
       body: newRecord,
+    },
+    {
+      name: `create ${BATCH} records at once`,
+      goals: {},
+      method: 'POST',
+      path: () => `/api/table/${tableId}/records/create_batch`,
+      body: (i) => ({ records: Array.from({ length: BATCH }, (_, at) => newRecord(i + at)) }),
     },
     {
       name: 'update a record',

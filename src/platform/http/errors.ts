@@ -212,10 +212,24 @@ function databaseError(thrown: unknown): AppError | undefined {
   if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
   if (code === '25006') return unavailable('The database is read-only at the moment', 5, thrown)
   if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
-  const [, node] = /connection to the remote node (?:\S+@)?(\S+) failed/.exec(thrown.message) ?? []
+  const node = lostNode(thrown)
   if (node) return unavailable(`The node ${node}, which has these records, does not answer`, 5, thrown)
   return isDatabaseAway(thrown) ? unavailable('The database is not available', 5, thrown) : undefined
 }
+
+/** The node whose connection the coordinator of a Citus cluster (14.0) has lost. Some of these errors have no SQLSTATE of their own. */
+function lostNode({ message, where }: Error & { where?: unknown }): string | undefined {
+  const named = LOST_NODES.map((pattern) => pattern.exec(message)?.[1]).find(Boolean)
+  if (named || !message.startsWith('server closed the connection')) return named
+  return /while executing command on (\S+)/.exec(String(where))?.[1]
+}
+
+const LOST_NODES = [
+  /connection to the remote node (?:\S+@)?(\S+) failed/,
+  /could not establish any connections to the node (\S+) after/,
+  /failure on connection marked as essential: (\S+)/,
+  /failed to prepare transaction '.*' on host (\S+)/,
+]
 
 /** True for the loss of a connection to the database, for one that could not be opened, and for lacking resources of the server. */
 export function isDatabaseAway(thrown: unknown): boolean {
