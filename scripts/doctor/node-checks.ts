@@ -32,7 +32,7 @@ export async function checkNodes(examined: Examined): Promise<Finding[]> {
         check: 'nodes.rights',
         severity: 'error',
         problem: (count) => `${counted(count, 'node')} where the database role of the service lacks a right`,
-        advice: 'Grant it on the node itself (docs/scaling.md, Spaces on nodes).',
+        advice: 'Run the GRANT on the coordinator: Citus repeats it on the nodes (docs/scaling.md, Spaces on nodes).',
       },
     ),
     ...findingOf(

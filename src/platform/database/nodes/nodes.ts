@@ -201,7 +201,7 @@ export async function askNode<Row extends object>(
 const ASKED_WITHIN_MS = 3_000
 
 /** The same role and database at another address. The name of a node may be the folder of a socket. */
-export function configAt(config: pg.PoolConfig, { host, port }: NodeAddress): pg.PoolConfig {
+function configAt(config: pg.PoolConfig, { host, port }: NodeAddress): pg.PoolConfig {
   // Statistics and sizes of the records are those of shards, which Citus hides from the catalogue by default.
   const options = '-c citus.override_table_visibility=off'
   if (!config.connectionString) return { ...config, host, port, options }
