@@ -66,10 +66,8 @@ export async function runWithFollowing(client: pg.ClientBase, statement: Named, 
   return printed
 }
 
-export function runStatement(of: pg.Pool | pg.ClientBase, { name, text, values }: Named, isPrinted = false): Promise<pg.QueryResult> {
-  if (isPrinted) return runPrinted(of, { name, text, values })
-  return name ? runPrepared(of, { name, text, values }) : of.query(text, values)
-}
+export const runStatement = (of: pg.Pool | pg.ClientBase, statement: Named, isPrinted = false): Promise<pg.QueryResult> =>
+  (isPrinted ? runPrinted : runPrepared)(of, statement)
 
 /**
  * Runs statements on a connection of the pool, and cancels the one that is running when the signal aborts. The connection is released after

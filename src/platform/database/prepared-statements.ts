@@ -4,6 +4,7 @@ import pg from 'pg'
 import { BoundedMap } from '../bounded-map.ts'
 import { memo } from '../memo.ts'
 import { type DataRow, PrintedRows } from './printed-rows.ts'
+import { type ColumnDescription, RowReader } from './row-reader.ts'
 
 /** PostgreSQL keeps a prepared statement as long as its connection, so only the texts that were used last are prepared … */
 const MAX_PREPARED = 200
@@ -54,14 +55,18 @@ export interface NamedStatement {
   values: unknown[]
 }
 
-/** The properties in which pg (8.23.1, pinned) stores a row description. */
+/** A row description. */
 interface Description {
-  fields: unknown[]
-  _parsers: unknown[]
-  _prebuiltEmptyResultObject: object
+  /** In the properties in which pg (8.23.1, pinned) stores it. */
+  columns: ColumnDescription
+  /** Made at the first row. */
+  reader: RowReader | undefined
+}
+
+interface Result extends ColumnDescription {
   /** The parsers of the connection. */
   _types?: unknown
-  rows?: unknown
+  rows: object[] | PrintedRows
 }
 
 /** The members of pg's connection that its types do not declare. */
@@ -80,13 +85,13 @@ const PgQuery = pg.Query as unknown as new (
 ) => {
   name: string
   text: string
-  _result: Description
-  _accumulateRows: boolean
+  _result: Result
+  _canceledDueToError: unknown
   callback: (error: Error | null, result?: pg.QueryResult) => void
   hasBeenParsed(connection: Connection): boolean
   prepare(connection: Connection): void
   handleRowDescription(message: unknown): void
-  handleDataRow(message: unknown): void
+  handleDataRow(message: DataRow): void
   handleCommandComplete(message: unknown, connection: Connection): void
   handleReadyForQuery(connection: Connection): void
 }
@@ -115,6 +120,7 @@ const knownBy = memo((connection: Connection) => {
  */
 export class PreparedQuery extends PgQuery {
   #known: ReturnType<typeof knownBy> | undefined
+  #description: Description | undefined
 
   /** pg would copy an object with the name, property by property, which costs 2 % of a small request. */
   constructor({ name, text, values }: NamedStatement) {
@@ -148,15 +154,28 @@ export class PreparedQuery extends PgQuery {
     this.#known = knownBy(connection)
     const description = this.hasBeenParsed(connection) ? this.#known.descriptions.get(this.name) : undefined
     if (!description) return true
-    Object.assign(this._result, description)
-    this._accumulateRows = true
+    this.#description = description
+    Object.assign(this._result, description.columns)
     return false
   }
 
   override handleRowDescription(message: unknown): void {
     super.handleRowDescription(message)
     const { fields, _parsers, _prebuiltEmptyResultObject } = this._result
-    this.#known?.descriptions.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject })
+    this.#description = { columns: { fields, _parsers, _prebuiltEmptyResultObject }, reader: undefined }
+    this.#known?.descriptions.set(this.name, this.#description)
+  }
+
+  /** Makes an object of the row without the strings that pg would make of each value. Nobody listens for its event of the row. */
+  override handleDataRow(row: DataRow): void {
+    const description = this.#description
+    if (this._canceledDueToError || !description) return
+    try {
+      description.reader ??= new RowReader(description.columns)
+      ;(this._result.rows as object[]).push(description.reader.read(row))
+    } catch (error) {
+      this._canceledDueToError = error
+    }
   }
 }
 
@@ -166,8 +185,8 @@ export function hasTooManyPrepared(client: pg.ClientBase): boolean {
 }
 
 /** Runs the statement. */
-export function runPrepared(client: pg.Pool | pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
-  return run(client, new PreparedQuery(statement))
+export function runPrepared(client: pg.Pool | pg.ClientBase, { name = '', text, values }: Named): Promise<pg.QueryResult> {
+  return run(client, new PreparedQuery({ name, text, values }))
 }
 
 /** pg resolves no promise for a custom query object, so the result comes by a callback. */
@@ -194,7 +213,7 @@ export class PrintedQuery extends PreparedQuery {
 
 /** A statement that has a name if it is prepared. */
 export interface Named extends Omit<NamedStatement, 'name'> {
-  name: string | undefined
+  name?: string | undefined
 }
 
 /** Runs the statement. */

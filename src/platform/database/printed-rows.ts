@@ -47,6 +47,13 @@ export class PrintedRows {
     }
   }
 
+  /** The first value of the first row, which there must be. */
+  firstCell(): PrintedCell {
+    const cell = new PrintedCell(this.#bytes)
+    cell.moveTo(this.#starts[0] as number)
+    return cell
+  }
+
   /** The text of a value; null for NULL. @param column counted from 0; the row must have it */
   textOf(row: number, column: number): string | null {
     const cell = new PrintedCell(this.#bytes)
@@ -84,6 +91,11 @@ export class PrintedCell {
 
   skip(count: number): void {
     for (let left = count; left > 0; left--) this.next()
+  }
+
+  /** Whether the bytes of the text are among those of the value. */
+  includes(text: string): boolean {
+    return this.bytes.subarray(this.start, this.end).includes(text)
   }
 
   text(): string {
@@ -138,6 +150,9 @@ const fromPg = createRequire(createRequire(import.meta.url).resolve('pg'))
 const { Parser } = fromPg('pg-protocol/dist/parser.js') as { Parser: { prototype: Parser } }
 const { handlePacket } = Parser.prototype
 
+/** The cell for the bytes of the latest message, which often has many rows. */
+let reused: PrintedCell | undefined
+
 /** A row whose strings are made when somebody asks for them, before the parser goes on and may overwrite the bytes. */
 export class DataRow {
   readonly name = 'dataRow'
@@ -158,8 +173,26 @@ export class DataRow {
   }
 
   addTo(rows: PrintedRows): void {
+    rows.add(this.#bytes, this.#start + COUNT_BYTES, this.#end)
+  }
+
+  /** A cell from which `next` goes to the first value. Other rows share it. */
+  cellBeforeFirst(): PrintedCell {
+    if (reused?.bytes !== this.#bytes) reused = new PrintedCell(this.#bytes)
+    reused.end = this.#start + COUNT_BYTES
+    return reused
+  }
+
+  /** A copy of the values behind the cell, at the first of them. */
+  copyBehind({ end }: PrintedCell): PrintedCell {
+    const cell = new PrintedCell(Buffer.from(this.#bytes.subarray(end, this.#end)))
+    cell.moveTo(0)
+    return cell
+  }
+
+  get #end(): number {
     // The length of the message counts its own four bytes.
-    rows.add(this.#bytes, this.#start + COUNT_BYTES, this.#start + this.length - LENGTH_BYTES)
+    return this.#start + this.length - LENGTH_BYTES
   }
 }
 

@@ -1,6 +1,7 @@
 /** Statements that are sent without a Sync between them. PostgreSQL runs them as one transaction, and commits it at the Sync behind the last. */
 import pg from 'pg'
 import { type Connection, type Named, type NamedStatement, PreparedQuery, PrintedQuery } from './prepared-statements.ts'
+import type { DataRow } from './printed-rows.ts'
 
 /** For pg the statements are one query, which passes each message on to the statement that it answers. */
 class PreparedGroup {
@@ -43,7 +44,7 @@ class PreparedGroup {
     this.#current?.handleRowDescription(message)
   }
 
-  handleDataRow(message: unknown): void {
+  handleDataRow(message: DataRow): void {
     this.#current?.handleDataRow(message)
   }
 
