@@ -1,7 +1,7 @@
 /** Writes the rows of a record's comments as JSON text. */
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { asJsonb, asNumber, asPlain, asText, listWriter, type RowShape } from '../platform/http/row-json.ts'
+import { asJsonb, asNumber, asText, listWriter, type RowShape } from '../platform/http/row-json.ts'
 import { RecordComment } from './schema.ts'
 
 /** The columns of a comment on a record, in their order. */
@@ -9,15 +9,15 @@ const SHAPE: RowShape<RecordComment> = {
   id: asNumber,
   table_id: asNumber,
   record_id: asNumber,
-  type: asPlain,
+  type: asText,
   user_id: asNumber,
   user_name: asText,
   api_key_id: asNumber,
   content: asText,
   attachments: asJsonb(z.array(File)),
   metadata: asJsonb(RecordComment.shape.metadata),
-  created_at: asPlain,
-  updated_at: asPlain,
+  created_at: asText,
+  updated_at: asText,
 }
 
 export const writeRecordComments = listWriter(SHAPE)

@@ -1,7 +1,7 @@
 import type { Alongside } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
-import { asNumber, asPlain, asText, listWriter } from '../platform/http/row-json.ts'
+import { asNumber, asText, listWriter } from '../platform/http/row-json.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
 import { isMember } from '../spaces/membership.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
@@ -43,9 +43,9 @@ const writeNotifications = listWriter<Notification>({
   message: asText,
   url: asText,
   summary: asText,
-  seen_at: asPlain,
-  read_at: asPlain,
-  created_at: asPlain,
+  seen_at: asText,
+  read_at: asText,
+  created_at: asText,
 })
 
 /** Counts only notifications about tasks and records that the user may read. */

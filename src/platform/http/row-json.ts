@@ -1,28 +1,35 @@
 /**
- * Writes the rows of a statement as JSON text, from the texts that PostgreSQL prints. No object is made of a row
+ * Writes the rows of a statement as JSON, from the bytes that PostgreSQL prints. No object is made of a row, and of few values a string
  * (docs/decisions/0026-written-json.md).
  */
 import type { z } from 'zod'
-import type { PrintedRows } from '../database/printed-rows.ts'
-import { WrittenList } from './written-json.ts'
+import type { PrintedCell, PrintedRows } from '../database/printed-rows.ts'
+import { JsonPiece, JsonWriter } from '../json-writer.ts'
+import { WrittenJson, WrittenList } from './written-json.ts'
 
-/** Writes a value as JSON text. @param text as PostgreSQL prints it */
-export type WriteValue = (text: string) => string
+/** Writes a value that is not NULL. */
+export type WriteValue = (cell: PrintedCell, json: JsonWriter) => void
 
-/** A whole number or a boolean in JSON: printed as JSON spells it. */
-export const asNumber: WriteValue = (text) => text
+/** A whole number: printed as JSON spells it. */
+export const asNumber: WriteValue = (cell, json) => json.printed(cell)
 
-/** A value whose text never needs an escape: a date, a time, an instant, or one of a fixed set of words. */
-export const asPlain: WriteValue = (text) => `"${text}"`
+/** A value that the statement has printed as JSON, as JSON.stringify would. */
+export const asJson: WriteValue = (cell, json) => json.printed(cell)
 
-/** Any text. */
-export const asText: WriteValue = (text) => JSON.stringify(text)
+/** A text, a date, a time or an instant. */
+export const asText: WriteValue = (cell, json) => json.string(cell)
 
 /** A value of the type jsonb: PostgreSQL prints spaces and an order of its own, so the schema decides which properties there are. */
 export const asJsonb =
   (schema: z.ZodType): WriteValue =>
-  (text) =>
-    text === '[]' ? text : JSON.stringify(schema.parse(JSON.parse(text)))
+  (cell, json) => {
+    // Most rows have no attachments.
+    if (isEmptyList(cell)) json.printed(cell)
+    else json.text(JSON.stringify(schema.parse(JSON.parse(cell.text()))))
+  }
+
+const LIST_BEGINS = 91
+const isEmptyList = ({ bytes, start, end }: PrintedCell): boolean => end - start === '[]'.length && bytes[start] === LIST_BEGINS
 
 /** Marks a property that is left out where the column is null. Elsewhere null is written. */
 export interface Optional {
@@ -38,26 +45,66 @@ export type RowShape<Row> = { readonly [Name in keyof Row]-?: WriteValue | Optio
  */
 export type WriteList<Row> = (rows: PrintedRows) => WrittenList<Row>
 
+const FIRST = new JsonPiece('[')
+const FOLLOWING = new JsonPiece('},')
+const END = new JsonPiece('}]')
+const END_OF_ROW = new JsonPiece('}')
+
 /** Returns the function that writes pages of rows of the shape. The first property is always present. */
 export function listWriter<Row>(shape: RowShape<Row>): WriteList<Row> {
-  const columns = Object.entries<WriteValue | Optional>(shape).map(([name, value], at) => ({
-    key: `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`,
-    write: typeof value === 'function' ? value : value.ifPresent,
-    isOptional: typeof value !== 'function',
-  }))
+  const columns = columnsOf(shape)
   return (rows) => {
     if (rows.length === 0) return new WrittenList('[]', { total: 0 })
     const total = Number(rows.textOf(0, columns.length))
     if (rows.textOf(0, 0) === null) return new WrittenList('[]', { total })
-    let json = ''
+    const json = new JsonWriter()
     rows.eachRow((cell, index) => {
-      json += index === 0 ? '[' : '},'
-      for (const { key, write, isOptional } of columns) {
-        if (!cell.isNull) json += key + write(cell.text())
-        else if (!isOptional) json += `${key}null`
-        cell.next()
-      }
+      json.json(index === 0 ? FIRST : FOLLOWING)
+      writeColumns(columns, cell, json)
     })
-    return new WrittenList(`${json}}]`, { total })
+    json.json(END)
+    return new WrittenList(json.finish(), { total })
+  }
+}
+
+/** Returns the function that writes one row of the shape, from its first cell on. The first property is always present. */
+export function rowWriter<Row>(shape: RowShape<Row>): (cell: PrintedCell) => WrittenJson<Row> {
+  const columns = columnsOf(shape)
+  return (cell) => {
+    const json = new JsonWriter()
+    writeColumns(columns, cell, json)
+    json.json(END_OF_ROW)
+    return new WrittenJson(json.finish())
+  }
+}
+
+interface WrittenColumn {
+  key: JsonPiece
+  write: WriteValue
+  /** Written in place of the key and the value if the column is null. */
+  absent: JsonPiece | undefined
+}
+
+const columnsOf = <Row>(shape: RowShape<Row>): readonly WrittenColumn[] =>
+  Object.entries<WriteValue | Optional>(shape).map(([name, value], at) => {
+    const key = `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`
+    const isOptional = typeof value !== 'function'
+    return {
+      key: new JsonPiece(key),
+      write: isOptional ? value.ifPresent : value,
+      absent: isOptional ? undefined : new JsonPiece(`${key}null`),
+    }
+  })
+
+/** Writes an object but its closing brace. */
+function writeColumns(columns: readonly WrittenColumn[], cell: PrintedCell, json: JsonWriter): void {
+  let isFirst = true
+  for (const { key, write, absent } of columns) {
+    if (!isFirst) cell.next()
+    isFirst = false
+    if (!cell.isNull) {
+      json.json(key)
+      write(cell, json)
+    } else if (absent) json.json(absent)
   }
 }
