@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { RecordComment } from '../src/comments/schema.ts'
 import { Notification } from '../src/notifications/schema.ts'
@@ -131,4 +131,62 @@ it('has an empty list, and the total of a page beyond the end', async () => {
   expect([none.text, none.total]).toEqual(['[]', '0'])
   const unread = await answerText(keys.personalViewer, 'POST', '/api/notifications/list', {})
   expect([unread.text, unread.total]).toEqual(['[]', '0'])
+})
+
+describe('a task in full', async () => {
+  const [{ id: plain = 0 } = {}] = await app.db.query<{ id: number }>(
+    sql`select id from tasks where record_id = ${record} and id <> ${taskId} order by id limit 1`,
+  )
+  await app.db.execute(sql`
+    insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
+    select ${account.id}, ${plain}, ${member.id}, t.text, t.text || '"attachments":[{', now() from unnest(${TEXTS.slice(0, 12)}::text[]) as t (text)`)
+  await app.db.execute(sql`insert into task_subscribers (task_id, user_id) values (${plain}, ${viewer.id}), (${plain}, ${member.id})`)
+
+  /** Its JSON, from the columns of the task and of its comments. */
+  async function expected(id: number, subscribers: number[], tableName: string, title: string): Promise<string> {
+    const task = (await stringified(Task, sql`tasks where id = ${id}`)).slice(1, -2)
+    const comments = await stringified(TaskComment, sql`task_comments where task_id = ${id} order by id desc limit 20`)
+    const [{ n } = { n: 0 }] = await app.db.query<{ n: number }>(sql`select count(*) as n from task_comments where task_id = ${id}`)
+    const isSubscribed = subscribers.includes(member.id)
+    return `${task},"comment_count":${n},"subscribers":${json(subscribers)},"subscribed":${isSubscribed},"table_name":${json(tableName)},"record_title":${json(title)},"recent_comments":${comments}}`
+  }
+
+  it('is the same byte for byte whether the access check reads it or a statement of its own', async () => {
+    const title = 'Analytical "Engines" \u2028'
+    await app.as(account.owner).post(`/api/table/${table}/record/${record}/update`, { data: { name: title } })
+    const { name } = (await app.as(account.owner).get(`/api/table/${table}/get`)).body
+    for (const [id, subscribers] of [
+      [taskId, []],
+      [plain, [member.id, viewer.id].sort((a, b) => a - b)],
+    ] as const) {
+      const whole = await expected(id, [...subscribers], name, title)
+      // The process learns from the first answer where the task is, and prepares a statement at its third use.
+      for (let time = 0; time < 5; time++) expect((await answerText(keys.personal, 'GET', `/api/task/${id}/get`)).text).toBe(whole)
+    }
+  })
+
+  it('shows nobody else more than before it was read', async () => {
+    const stranger = await app.account()
+    for (const caller of [stranger.owner, stranger.keys.account]) {
+      const { status, body } = await app.as(caller).get(`/api/task/${plain}/get`)
+      expect([status, body.code, 'title' in body]).toEqual([403, 'FORBIDDEN', false])
+    }
+    expect((await app.as(keys.personalViewer).get(`/api/task/${plain}/get`)).body.subscribed).toBe(true)
+    expect((await fetch(`${app.url}/api/task/${plain}/get`)).status).toBe(401)
+  })
+
+  it('has the present title of its record after the title field has changed', async () => {
+    const { fields } = (await app.as(account.owner).get(`/api/table/${table}/get`)).body
+    const [field] = fields.filter(({ type }: { type: string }) => type === 'text')
+    await app.as(account.owner).post(`/api/table/${table}/field/${field.id}/update`, { name: 'Firm' })
+    await app.as(account.owner).post(`/api/table/${table}/record/${record}/update`, { data: { [field.id]: 'Renamed' } })
+    expect((await app.as(keys.personal).get(`/api/task/${plain}/get`)).body.record_title).toBe('Renamed')
+    await app.as(account.owner).post(`/api/table/${table}/field/${field.id}/delete`)
+    expect((await app.as(keys.personal).get(`/api/task/${plain}/get`)).body.record_title).toBe(null)
+  })
+
+  it('is not found any more once it is deleted', async () => {
+    await app.as(account.owner).post(`/api/task/${plain}/delete`)
+    expect((await app.as(keys.personal).get(`/api/task/${plain}/get`)).status).toBe(404)
+  })
 })

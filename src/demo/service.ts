@@ -8,6 +8,7 @@ import { insertKey } from '../keys/service.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
 import { type Context, type Deps, userContext } from '../platform/context.ts'
 import { AppError } from '../platform/http/errors.ts'
+import { objectOf } from '../platform/http/written-json.ts'
 import { newToken } from '../platform/secrets.ts'
 import { addDays, localDate } from '../platform/time.ts'
 import type { DataRecord } from '../records/schema.ts'
@@ -138,7 +139,7 @@ async function addTasks(asOwner: Context, asMember: Context, table: TableRef, re
   const today = localDate(asOwner.now, asOwner.actor.timeZone)
   const onContact = async (context: Context, index: number, task: NewTask): Promise<Task> => {
     const place = { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }
-    return (await createTask(context, place, task)).value
+    return objectOf((await createTask(context, place, task)).value)
   }
   const { userId: memberId, name: memberName } = asMember.actor
 

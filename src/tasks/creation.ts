@@ -7,17 +7,21 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { composedOnce } from '../platform/database/composed-once.ts'
-import { empty, recordsOf, type Sql, type Statement, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
+import { empty, ident, recordsOf, type Sql, type Statement, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PRINTED } from '../platform/database/row-reader.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
+import type { WrittenJson } from '../platform/http/written-json.ts'
 import { formatInstant } from '../platform/time.ts'
 import { taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import { bind, stagedEntries } from './files/attachments.ts'
 import { assigned } from './notices.ts'
 import { findPerson, inputOf, type NamedPerson, namedPerson, OUT_OF_REACH } from './people.ts'
-import { type StoredTask, taskColumns } from './queries.ts'
+import { taskColumns } from './queries.ts'
 import { isPast, reminderAt } from './reminders/reminder.ts'
-import type { NewTask } from './schema.ts'
+import type { NewTask, Task } from './schema.ts'
+import { writeTask } from './task-json.ts'
 
 /** The record that a new task is on. Null in its place stands for a standalone task. */
 export interface TaskPlace {
@@ -26,12 +30,19 @@ export interface TaskPlace {
   record_id: number
 }
 
+/** A task that was created. */
+export interface CreatedTask {
+  id: number
+  version: number
+  value: Task | WrittenJson<Task>
+}
+
 /**
  * Creates a task with its staged files. Returns null when another task has its external_id.
  * @param input due date, time and reminder fit together (`withRules`)
  * @throws AppError 400 for an assignee or assigner who may not be one, or a file that is not staged; 404 when the record has just been deleted
  */
-export async function createNew(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+export async function createNew(context: Context, place: TaskPlace | null, input: NewTask): Promise<CreatedTask | null> {
   const { attachments } = input
   if (!attachments?.length) return insert(context, place, input)
   return context.transaction(async () => {
@@ -40,7 +51,7 @@ export async function createNew(context: Context, place: TaskPlace | null, input
     if (!task) return null
     const entries = await bind(context, task.id, staged)
     await context.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
-    return { ...task, attachments: entries }
+    return { ...task, value: { ...task.value.toJSON(), attachments: entries } }
   })
 }
 
@@ -51,8 +62,10 @@ interface People {
   assigner: NamedPerson | null
 }
 
+type InsertedTask = CreatedTask & { value: WrittenJson<Task> }
+
 /** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
-function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<InsertedTask | null> {
   const { db, transaction } = context
   if (!place || !db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
   return transaction(async () => {
@@ -66,7 +79,12 @@ function insert(context: Context, place: TaskPlace | null, input: NewTask): Prom
  * Inserts the task, its subscriptions, the notification of its assignee and the events in one statement.
  * @param lockIn the table whose record the statement locks; null if it is locked already, or there is none
  */
-async function insertIfLive(context: Context, place: TaskPlace | null, input: NewTask, lockIn: number | null): Promise<StoredTask | null> {
+async function insertIfLive(
+  context: Context,
+  place: TaskPlace | null,
+  input: NewTask,
+  lockIn: number | null,
+): Promise<InsertedTask | null> {
   const { db, actor } = context
   const people: People = {
     assignee: namedPerson(input.assignee_user_id, input.assignee_email),
@@ -87,8 +105,8 @@ async function insertIfLive(context: Context, place: TaskPlace | null, input: Ne
   )
   if (!row?.is_live) throw notFound('Record')
   requirePeople(row, people, place)
-  const { found_assignee_id: _assignee, found_assigner_id: _assigner, may_assign: _may, is_live: _live, ...task } = row
-  return task.id === null ? null : task
+  const { task_id: id, version, [PRINTED]: cell } = row
+  return id === null ? null : { id, version, value: writeTask(cell) }
 }
 
 /** Everything that the text of the statement depends on. */
@@ -201,7 +219,7 @@ function creating(shape: Shape, values: Values): Sql {
     )}),
     emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
     select people.*, ${shape.namesAssigner ? canBeAssigner(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live,
-      k.version, ${taskColumns(sql`k`)}
+      k.id as task_id, k.version, ${taskColumns(sql`k`, ident(PRINTED))}
     from people left join new_task k on true`
 }
 
@@ -237,7 +255,13 @@ interface FoundPeople {
   found_assigner_id: number | null
   may_assign: boolean
 }
-type Created = FoundPeople & { is_live: boolean } & StoredTask & { id: number | null }
+interface Created extends FoundPeople {
+  is_live: boolean
+  /** Null if the task was not inserted. */
+  task_id: number | null
+  version: number
+  [PRINTED]: PrintedCell
+}
 
 /** @throws AppError 400 for a person who cannot be reached, or who may not be the assigner */
 function requirePeople({ found_assignee_id, found_assigner_id, may_assign }: FoundPeople, people: People, place: TaskPlace | null): void {

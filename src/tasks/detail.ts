@@ -1,17 +1,56 @@
-/** Reads one task with everything that its page shows. */
+/** Reads one task with everything that its page shows, if possible in the statement that authorises the request. */
 import { type TableDef, titleField } from '../fields/definition.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
+import type { Resource } from '../platform/access/authorize.ts'
+import { callers } from '../platform/access/authorize.ts'
+import type { Answer } from '../platform/answer.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import { composedOnce } from '../platform/database/composed-once.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PRINTED } from '../platform/database/row-reader.ts'
+import { resourceProcedure } from '../platform/http/trpc.ts'
+import type { WrittenJson } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
-import type { TaskRow } from './procedure.ts'
-import { type Stored, taskColumns } from './queries.ts'
+import { guessedDefinition } from '../tables/definition-cache.ts'
+import { ofTask, type TaskRow, taskResource } from './procedure.ts'
+import { taskColumns } from './queries.ts'
 import type { TaskDetail } from './schema.ts'
+import { writeTaskDetail } from './task-json.ts'
 
 /** The number of comments in a task's detail (api.md, Limits). */
 const RECENT_COMMENTS = 20
 
-type StoredDetail = Stored<TaskDetail> & { version: number }
+export type WrittenDetail = Answer<WrittenJson<TaskDetail>>
+
+// ── what is read ────────────────────────────────────────────────────────────
+
+/** The users who follow task `k`, read once for all columns (`offset 0` keeps PostgreSQL from reading them for each). */
+const SUBSCRIBERS = sql`cross join lateral (
+  select array(select user_id from task_subscribers where task_id = k.id order by user_id) as subscribers offset 0) f`
+
+/**
+ * The version of task `k`, and the columns that `writeTaskDetail` writes. What is a list there is printed as finished JSON: `row_to_json` prints no
+ * blanks, and escapes as JSON.stringify does.
+ */
+const detailColumns = ({ userId, tableName, title }: Record<'userId' | 'tableName' | 'title', Sql>): Sql => sql`
+  k.version as ${ident(PRINTED)}, ${taskColumns(sql`k`)},
+  (select count(*) from task_comments c where c.task_id = k.id) as comment_count,
+  array_to_json(f.subscribers) as subscribers, (${userId} = any(f.subscribers))::text as subscribed,
+  ${tableName} as table_name, ${title} as record_title,
+  (select coalesce('[' || string_agg(row_to_json(c.*)::text, ',' order by c.id desc) || ']', '[]') from (
+    select c.id, c.task_id, c.content, c.user_id, c.user_name, c.api_key_id, c.attachments, c.created_at::text as created_at,
+      c.updated_at::text as updated_at
+    from task_comments c where c.task_id = k.id order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments`
+
+/** Selects the title of the record. */
+const titleIn = (table: TableDef, recordId: Sql): Sql => {
+  const field = titleField(table)
+  return field ? sql`(select r.${ident(field.id)} from ${recordsOf(table.id)} r where r.id = ${recordId})` : NO_TITLE
+}
+const NO_TITLE = sql`null::text`
+
+// ── in a statement of its own ───────────────────────────────────────────────
 
 /**
  * The task with its counts, subscribers and comments, in one statement. Returns undefined when the task has just been deleted.
@@ -22,12 +61,21 @@ export async function getTask(
   { userId }: Actor,
   task: TaskRow,
   table: TableDef | undefined,
-): Promise<StoredDetail | undefined> {
-  const isElsewhere = table !== undefined && db.isElsewhere(table.id)
-  const detail = table && !isElsewhere ? detailInTable(table) : standaloneDetail
+): Promise<WrittenDetail | undefined> {
   const { task_id: taskId, table_name: tableName, record_id: recordId } = task
-  const [row] = await db.readShort<StoredDetail>(detail({ userId, taskId, tableName, recordId }), 'tasks:get')
-  return row && isElsewhere ? { ...row, record_title: await titleElsewhere(db, table, recordId) } : row
+  const isElsewhere = table !== undefined && db.isElsewhere(table.id)
+  const title = isElsewhere ? await titleElsewhere(db, table, recordId) : null
+  const detail = table && !isElsewhere ? detailInTable(table) : detailWithTitle
+  const rows = await db.readShortPrinted(detail({ userId, taskId, tableName, recordId, title }), 'tasks:get')
+  tablesOfTasks(db).set(taskId, table?.id ?? null)
+  return rows.length ? answerFrom(rows.firstCell()) : undefined
+}
+
+/** The answer. @param cell the first of `detailColumns` */
+export function answerFrom(cell: PrintedCell): WrittenDetail {
+  const version = cell.int()
+  cell.next()
+  return { value: writeTaskDetail(cell), version }
 }
 
 async function titleElsewhere(db: Database, table: TableDef, recordId: number | null): Promise<string | null> {
@@ -43,30 +91,67 @@ interface DetailValues {
   taskId: number
   tableName: string | null
   recordId: number | null
+  /** Of a record on another server. */
+  title: string | null
 }
 
-/** @param title selects the title of the record */
-const detailWith = (title: (recordId: number | null) => Sql) =>
+const detailWith = (title: (values: DetailValues) => Sql) =>
   composedOnce<DetailValues>(
-    ['userId', 'taskId', 'tableName', 'recordId'],
-    ({ userId, taskId, tableName, recordId }) => sql`select ${taskColumns(sql`k`)}, k.version,
-      (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
-      f.subscribers, ${userId} = any(f.subscribers) as subscribed,
-      ${tableName}::text as table_name, ${title(recordId)} as record_title,
-      (select coalesce(json_agg(json_build_object('id', c.id, 'task_id', c.task_id, 'content', c.content, 'user_id', c.user_id,
-          'user_name', c.user_name, 'api_key_id', c.api_key_id, 'attachments', c.attachments,
-          'created_at', c.created_at::text, 'updated_at', c.updated_at::text) order by c.id desc), '[]')
-        from (select * from task_comments c where c.task_id = k.id order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments
-    from tasks k,
-      lateral (select coalesce(array_agg(user_id order by user_id), '{}') as subscribers from task_subscribers where task_id = k.id) f
-    where k.id = ${taskId}`,
+    ['userId', 'taskId', 'tableName', 'recordId', 'title'],
+    (
+      values,
+    ) => sql`select ${detailColumns({ userId: sql`${values.userId}::int`, tableName: sql`${values.tableName}::text`, title: title(values) })}
+      from tasks k ${SUBSCRIBERS} where k.id = ${values.taskId}`,
   )
 
-const NO_TITLE = sql`null::text`
-const standaloneDetail = detailWith(() => NO_TITLE)
-const detailInTable = memo((table: TableDef) => {
-  const field = titleField(table)
-  return detailWith((recordId) =>
-    field ? sql`(select r.${ident(field.id)} from ${recordsOf(table.id)} r where r.id = ${recordId})` : NO_TITLE,
-  )
-})
+const detailWithTitle = detailWith(({ title }) => sql`${title}::text`)
+const detailInTable = memo((table: TableDef) => detailWith(({ recordId }) => titleIn(table, sql`${recordId}`)))
+
+// ── in the statement of the access check ────────────────────────────────────
+
+const MOST_SEEN = 20_000
+/** The tables of the tasks that were read last, null for standalone ones: the statement needs to know which table has the record. */
+const tablesOfTasks = memo((_: Database) => new BoundedMap<number, number | null>(MOST_SEEN))
+
+/** What the text of the statement depends on: the table of the task's record, or one of these. */
+const STANDALONE = {}
+const UNSEEN = {}
+
+function placeOf({ task_id: taskId = 0 }: Record<string, number>, db: Database): object {
+  const tableId = tablesOfTasks(db).get(taskId)
+  if (tableId == null) return tableId === null ? STANDALONE : UNSEEN
+  return (db.isElsewhere(tableId) ? undefined : guessedDefinition(db, tableId)) ?? UNSEEN
+}
+
+interface ShownTask extends TaskRow {
+  /** Whether the place and the definition by which the task was read are the real ones. */
+  is_shown?: boolean
+  /** The first of `detailColumns`. */
+  [PRINTED]?: PrintedCell
+}
+
+const PRINCIPAL_ID = sql`p.p_user_id`
+
+const shownTaskResource: Resource<ShownTask> = {
+  ...taskResource,
+  select: ({ task_id: taskId }, _, place = UNSEEN) => {
+    if (place === UNSEEN) return ofTask(taskId)
+    const table = place === STANDALONE ? undefined : (place as TableDef)
+    const isShown = table ? sql`t.id = ${table.id} and t.version = ${table.version}` : sql`k.table_id is null`
+    const title = table ? titleIn(table, sql`k.record_id`) : NO_TITLE
+    return ofTask(taskId, {
+      isSubscriber: sql`${PRINCIPAL_ID} = any(f.subscribers)`,
+      more: sql`, ${isShown} as is_shown, ${detailColumns({ userId: PRINCIPAL_ID, tableName: sql`t.name`, title })}`,
+      join: SUBSCRIBERS,
+    })
+  },
+  composedFor: placeOf,
+  without: taskResource as Resource<ShownTask>,
+}
+
+/** For a procedure that reads the task `task_id`; `shown` are its columns for `answerFrom`, if the check has read them. */
+export const shownTaskProcedure = () =>
+  resourceProcedure(shownTaskResource, 'read', callers.any, {}, (task) => ({
+    task: task as TaskRow,
+    shown: task.is_shown ? task[PRINTED] : undefined,
+  }))

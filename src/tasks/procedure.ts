@@ -4,7 +4,7 @@ import type { Alongside } from '../platform/access/access-statement.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Callers, callers, type ReadAhead, type Resource, type Role } from '../platform/access/authorize.ts'
 import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
-import { type Sql, sql } from '../platform/database/database.ts'
+import { empty, type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canEdit } from './policy.ts'
@@ -25,15 +25,20 @@ export interface TaskRow {
   is_subscriber: boolean
 }
 
-/** A task in a deleted table or space is not found. */
-const ofTask = (taskId: number | undefined): Sql => sql`
+const IS_SUBSCRIBER = sql`exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = p.p_user_id)`
+
+/**
+ * Selects the task `k` with its table `t`. A task in a deleted table or space is not found.
+ * @param more further columns, each with its comma, which may use what `join` adds
+ */
+export const ofTask = (taskId: number | undefined, { isSubscriber = IS_SUBSCRIBER, more = empty, join = empty } = {}): Sql => sql`
     select k.id as task_id, k.account_id as task_account_id, k.title, k.creator_user_id, k.assignee_user_id,
       k.space_id, k.table_id, t.version as table_version, t.name as table_name, k.record_id, m.role as member_role,
-      exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = p.p_user_id) as is_subscriber
+      ${isSubscriber} as is_subscriber${more}
     from tasks k
     left join tables t on t.id = k.table_id and t.deleted_at is null
     left join spaces s on s.id = t.space_id and s.deleted_at is null
-    left join space_members m on m.space_id = k.space_id and m.user_id = p.p_user_id
+    left join space_members m on m.space_id = k.space_id and m.user_id = p.p_user_id ${join}
     where k.id = ${taskId} and (k.table_id is null or s.id is not null)`
 
 /** The task `task_id`, of any account. */

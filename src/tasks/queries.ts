@@ -10,8 +10,11 @@ import type { ReminderFacts } from './reminders/reminder.ts'
 import { RecordTaskQuery, Task, type TaskCount, TaskQuery } from './schema.ts'
 import { writeTasks } from './task-json.ts'
 
-/** The columns on the wire. @param k alias of a row of tasks */
-export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
+/** The columns on the wire. @param k alias of a row of tasks @param first another name for the first of them, the id */
+export const taskColumns = (
+  k: Sql,
+  first = sql`id`,
+): Sql => sql`${k}.id as ${first}, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
   ${k}.table_id, ${k}.record_id, ${k}.title, ${k}.details, ${k}.due_date, ${k}.due_time, ${k}.reminder_offset_mins, ${k}.reminder_time,
   ${k}.reminder_at, ${k}.reminder_sent_at, ${k}.status, ${k}.completed_at, ${k}.completed_by_user_id, ${k}.created_at, ${k}.updated_at,
   ${k}.attachments, ${k}.external_id`

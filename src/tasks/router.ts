@@ -7,11 +7,14 @@ import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments/router.ts'
 import { onTask } from './comments/task-subject.ts'
 import * as deletion from './deletion.ts'
+import { shownTaskProcedure } from './detail.ts'
 import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import { tasksOfCaller, tasksOfRecord } from './queries.ts'
 import {
+  AnsweredTask,
+  AnsweredTaskDetail,
   BadgeCount,
   Force,
   ListedTask,
@@ -23,7 +26,6 @@ import {
   Reminder,
   Task,
   TaskCount,
-  TaskDetail,
   TaskPath,
   TaskQuery,
   TaskSubscribed,
@@ -48,7 +50,7 @@ export const tasksRouter = router({
       }),
     )
     .input(withRules(NewTask.extend(RecordPath.shape)))
-    .output(Task)
+    .output(AnsweredTask)
     .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, { ...input, space_id: ctx.table.space_id }, input))),
 
   createManyOnRecord: recordProcedure('read', callers.any)
@@ -71,11 +73,11 @@ export const tasksRouter = router({
     .output(TaskCount)
     .query(({ ctx, input }) => tasks.count(ctx.context, input)),
 
-  get: taskProcedure('read')
+  get: shownTaskProcedure()
     .meta(rest('GET', `${task}/get`, docs.get, { etag: 'answered' }))
     .input(TaskPath)
-    .output(TaskDetail)
-    .query(answering(({ ctx }) => tasks.get(ctx.context, ctx.task))),
+    .output(AnsweredTaskDetail)
+    .query(answering(({ ctx }) => tasks.get(ctx.context, ctx.task, ctx.shown))),
 
   update: taskProcedure('edit')
     .meta(
@@ -145,7 +147,7 @@ export const tasksRouter = router({
       }),
     )
     .input(withRules(NewTask))
-    .output(Task)
+    .output(AnsweredTask)
     .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, null, input))),
 
   createMany: standaloneProcedure()

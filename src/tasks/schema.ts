@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CommentText, FixedAttachments, NewCommentText } from '../comments/schema.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
 import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
+import { orWritten } from '../platform/http/written-json.ts'
 import { instantText } from '../platform/time.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
@@ -54,6 +55,8 @@ export const Task = z
   })
   .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
 export type Task = z.infer<typeof Task>
+/** The output of an operation that writes its task as JSON. */
+export const AnsweredTask = orWritten(Task)
 
 /**
  * A row of a list: a task, or with updated_since a deleted one. Its TypeScript type is a task with an optional `deleted_at`, so that
@@ -85,6 +88,7 @@ export const TaskDetail = Task.extend({
   recent_comments: z.array(TaskComment).meta({ description: 'The latest 20, newest first.' }),
 }).meta({ id: 'TaskDetail', description: 'A task with its counts, subscribers and latest comments.' })
 export type TaskDetail = z.infer<typeof TaskDetail>
+export const AnsweredTaskDetail = orWritten(TaskDetail)
 
 export const TaskCount = z
   .strictObject({ open: z.int(), total: z.int() })

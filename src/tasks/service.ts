@@ -1,17 +1,17 @@
 import { countDue } from '../notifications/due.ts'
 import type { DueRow } from '../notifications/queries.ts'
-import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { notFound } from '../platform/http/errors.ts'
 import type { RecordPath } from '../platform/http/schemas.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
 import { instantOf, localInstant } from '../platform/time.ts'
 import { withDefinition } from '../tables/with-definition.ts'
-import { getTask } from './detail.ts'
+import { answerFrom, getTask, type WrittenDetail } from './detail.ts'
 import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getReminder, listOfUser, listOnRecord, onWire } from './queries.ts'
 import { reminderState } from './reminders/reminder.ts'
-import type { BadgeCount, RecordTaskQuery, Reminder, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+import type { BadgeCount, RecordTaskQuery, Reminder, Task, TaskCount, TaskQuery } from './schema.ts'
 import { type ChangedTasks, changesOfUser, changesOnRecord, refuseCursor } from './sync/changed-since.ts'
 
 /** The task in the form of the wire, with its version. @param ignored the names of inputs that were ignored */
@@ -20,16 +20,20 @@ export const answerOf = <Row extends { version: number; external_id: string | nu
   ignored: readonly string[] = [],
 ) => ({ value: onWire(task), version, ignored })
 
-/** @throws AppError 404 when the task has just been deleted */
-export async function get(context: Context, task: TaskRow): Promise<Answer<TaskDetail>> {
+/**
+ * @param shown its columns, if the statement that authorised the request has read them (detail.ts)
+ * @throws AppError 404 when the task has just been deleted
+ */
+export async function get(context: Context, task: TaskRow, shown?: PrintedCell): Promise<WrittenDetail> {
+  if (shown) return answerFrom(shown)
   const { db, actor } = context
   const { table_id: id, table_version } = task
-  const row =
+  const answer =
     id === null || table_version === null
       ? await getTask(db, actor, task, undefined)
       : await withDefinition(context, { id, version: table_version }, (table) => getTask(db, actor, task, table))
-  if (!row) throw notFound('Task')
-  return answerOf(row)
+  if (!answer) throw notFound('Task')
+  return answer
 }
 
 /** A page of a list as written JSON, or of changed tasks. */

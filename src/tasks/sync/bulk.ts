@@ -3,6 +3,7 @@ import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badShape, errorWithin, forbidden } from '../../platform/http/errors.ts'
+import { objectOf } from '../../platform/http/written-json.ts'
 import { lockedPlace, type TaskPlace } from '../creation.ts'
 import { lockEntries } from '../files/attachments.ts'
 import { type MadeTask, type NewTask, parseTask } from '../schema.ts'
@@ -45,8 +46,8 @@ async function outcome(
 ): Promise<Answer<MadeTask>> {
   try {
     if (input instanceof AppError) throw input
-    const { value: task, ignored = [] } = await create(context, place, input)
-    return { value: { ok: true, task }, ignored }
+    const { value, ignored = [] } = await create(context, place, input)
+    return { value: { ok: true, task: objectOf(value) }, ignored }
   } catch (error) {
     // Any other error ends the transaction and the request.
     if (!(error instanceof AppError)) throw error

@@ -5,41 +5,43 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { forbidden } from '../../platform/http/errors.ts'
 import { update } from '../changes.ts'
-import { createNew, type TaskPlace } from '../creation.ts'
+import { type CreatedTask, createNew, type TaskPlace } from '../creation.ts'
 import { ignoredEmails } from '../people.ts'
 import { canEdit } from '../policy.ts'
 import type { TaskRow } from '../procedure.ts'
-import type { StoredTask } from '../queries.ts'
 import type { NewTask, Task, TaskUpdate } from '../schema.ts'
-import { answerOf } from '../service.ts'
 import { externalIdTaken, isInDeletedTable, releaseFromDeleted } from './external-ids.ts'
 
 /** Each retry follows a concurrent request that created or deleted the task between the search and the insert. */
 const MAX_ATTEMPTS = 5
+
+type TaskAnswer = Answer<CreatedTask['value']>
 
 /**
  * Creates a task, or with `upsert` updates the one that has the external_id.
  * @throws AppError as `createNew` and `update`; 409 for an external_id that is taken, with `upsert` when the task is on another record, or
  * is a standalone task that the caller may not edit; 403 for a task on the same record that the caller may not edit
  */
-export async function create(context: Context, place: TaskPlace | null, input: NewTask): Promise<Answer<Task>> {
+export async function create(context: Context, place: TaskPlace | null, input: NewTask): Promise<TaskAnswer> {
   if (input.upsert && input.external_id != null) return createOrUpdate(context, place, input, input.external_id)
   const created = (await createNew(context, place, input)) ?? (await createInPlaceOfDeleted(context, place, input))
   if (!created) throw externalIdTaken()
-  return answerOf(created, ignoredEmails(input))
+  return answerOf(created, input)
 }
 
-async function createInPlaceOfDeleted(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+const answerOf = ({ value, version }: CreatedTask, input: NewTask): TaskAnswer => ({ value, version, ignored: ignoredEmails(input) })
+
+async function createInPlaceOfDeleted(context: Context, place: TaskPlace | null, input: NewTask): Promise<CreatedTask | null> {
   return input.external_id != null && (await releaseFromDeleted(context, input.external_id)) ? createNew(context, place, input) : null
 }
 
-async function createOrUpdate(context: Context, place: TaskPlace | null, input: NewTask, externalId: string): Promise<Answer<Task>> {
+async function createOrUpdate(context: Context, place: TaskPlace | null, input: NewTask, externalId: string): Promise<TaskAnswer> {
   return context.transaction(async () => {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const found = await lockByExternalId(context, externalId)
       if (found) return updateFound(context, place, found, input)
       const created = await createNew(context, place, input)
-      if (created) return answerOf(created, ignoredEmails(input))
+      if (created) return answerOf(created, input)
       await releaseFromDeleted(context, externalId)
     }
     throw externalIdTaken()
