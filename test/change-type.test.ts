@@ -8,6 +8,7 @@ import { KEY_FIELD, parseCell } from '../src/fields/definition.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { type Context, systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { objectOf } from '../src/platform/http/written-json.ts'
 import { dayRange, formatInstant, isCalendarDate, startOfDay } from '../src/platform/time.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
@@ -739,7 +740,7 @@ describe('while the job runs', () => {
     const table = await tableOf(SELECT, ['Open'])
     const { body } = await changeType(table, { type: 'text' })
     const { ref, context } = await readingAtTheSwap(table, table, body.job_id)
-    expect((await get(context, ref, { id: 1, version: 1 })).value.data).toEqual({ cell: 'Open' })
+    expect(objectOf((await get(context, ref, { id: 1, version: 1 })).value).data).toEqual({ cell: 'Open' })
     expect((await job(body.job_id)).body.state).toBe('done')
   })
 

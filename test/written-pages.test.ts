@@ -126,6 +126,21 @@ describe('a page of records', async () => {
     expect(JSON.parse(await written(id, { limit: 1_000 }))).toEqual(JSON.parse(rows))
   })
 
+  test('shows the same as a single record that is written, and one that is made of objects', async () => {
+    const authorization = `Bearer ${account.keys.account}`
+    const path = `${app.url}/api/table/${id}/record`
+    for (let recordId = 1; recordId <= 60; recordId++) {
+      const written = await (await fetch(`${path}/${recordId}/get`, { headers: { authorization } })).text()
+      // An update without values answers the present record, as objects.
+      const headers = { authorization, 'content-type': 'application/json' }
+      const updated = await fetch(`${path}/${recordId}/update`, { method: 'POST', headers, body: '{"data":{}}' })
+      expect(updated.headers.get('etag')).toBe('"1"')
+      expect(written).toBe(await updated.text())
+    }
+    const [single] = [await owner.rpc.records.get.query({ table_id: id, record_id: 1 })]
+    expect(single).toEqual((await owner.get(`/api/table/${id}/record/1/get`)).body)
+  })
+
   test('has the chosen fields in the order of the request, each once', async () => {
     const chosen = ['number', 'id', 'text', 'number', 'updated_by', 'lookup']
     const fields = [...new Set(chosen)].map((name) => definition.fields.find((field) => field.id === name) as FieldDef)

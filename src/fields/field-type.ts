@@ -150,8 +150,6 @@ export interface FieldTypeDefinition {
   bind(cell: Cell): Cell
   /** The value of a cell as SQL. It leaves out removed options and extra digits that cells still hold until a job changes them. */
   value(field: FieldSettings, column: Sql): Sql
-  /** True if a value must be cast to text before Postgres writes it as JSON, because its JSON form differs from the API's. */
-  readonly isTextInJson: boolean
   /**
    * Returns a function that converts a stored cell to its form in API answers, to be created once and used for all rows. Null if both forms
    * are the same. Users, records and files have been resolved before it is called.

@@ -5,14 +5,18 @@ import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { type RecordRow, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PRINTED } from '../platform/database/row-reader.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
-import { readRow, type StoredRow, shownAsJson } from './rows.ts'
+import { printedColumns, readRow, type StoredRow } from './rows.ts'
 
 interface ShownRow extends RecordRow {
-  /** The row, read by a definition that may be outdated. It is used only if `shown_version` is the table's version. */
-  shown?: StoredRow
+  /** The cells for `writeRecord`, read by a definition that may be outdated. They are used only if `shown_version` is the table's version. */
+  [PRINTED]?: PrintedCell
   shown_version?: number
+  /** The row in place of the cells, if it is on another server. */
+  shown?: StoredRow
 }
 
 const shownRecordResource: Resource<ShownRow> = {
@@ -20,7 +24,7 @@ const shownRecordResource: Resource<ShownRow> = {
   select: (ids, db) => {
     const definition = db && definitionHere(ids, db)
     if (!definition) return recordResource.select(ids, db)
-    return recordOfTable(ids, sql`, ${shownAsJson(definition)} as shown, ${definition.version}::int as shown_version`)
+    return recordOfTable(ids, sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`)
   },
   completed: async (row, db) => {
     const definition = guessedDefinition(db, row.table_id)
@@ -43,10 +47,10 @@ function ifOutdated(error: unknown): undefined {
   if (!isOutdated(error)) throw error
 }
 
-/** For procedures on the record `record_id` of `table_id`; `shown` is its row if this process knows the table's definition. */
+/** For procedures on the record `record_id` of `table_id`; `shown` is what was read of it, if this process knows the table's definition. */
 export const shownRecordProcedure = (allowed: Callers) =>
   resourceProcedure(shownRecordResource, 'read', allowed, {}, (row, actor) => ({
     table: tableOf(row, actor),
     record: { id: row.record_id, version: row.record_version },
-    shown: row.shown_version === row.table_version ? row.shown : undefined,
+    shown: row.shown_version === row.table_version ? (row[PRINTED] ?? row.shown) : undefined,
   }))

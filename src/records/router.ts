@@ -5,6 +5,7 @@ import { docs } from './docs.ts'
 import { shownRecordProcedure } from './procedure.ts'
 import { count, explain, groups, query } from './query/run.ts'
 import {
+  AnsweredRecord,
   Counted,
   DataRecord,
   Deleted,
@@ -24,13 +25,13 @@ export const recordsRouter = router({
   get: shownRecordProcedure(callers.any)
     .meta(rest('GET', '/api/table/{table_id}/record/{record_id}/get', docs.get, { etag: 'answered' }))
     .input(RecordPath)
-    .output(DataRecord)
+    .output(AnsweredRecord)
     .query(answering(({ ctx }) => records.get(ctx.context, ctx.table, ctx.record, ctx.shown))),
 
   create: tableProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/create', docs.create, { etag: 'answered', isRepeatable: true }))
     .input(NewRecord.extend(TablePath.shape))
-    .output(DataRecord)
+    .output(AnsweredRecord)
     .mutation(answering(({ ctx, input }) => records.create(ctx.context, ctx.table, input))),
 
   update: recordProcedure('write', callers.any)

@@ -2,7 +2,7 @@
 
 import type { Cell } from '../fields/cell.ts'
 import { columnOf } from '../fields/cell-sql.ts'
-import { castType, type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
+import { castType, type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
@@ -19,6 +19,8 @@ import {
   writesOfTable,
 } from '../platform/database/database.ts'
 import { outdated } from '../platform/database/outdated-definition.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
@@ -35,11 +37,18 @@ interface Change {
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
-/** The columns to read of a row `r`, with the users and records that it refers to. */
-const selectedColumns = memo(
-  (table: TableDef): Sql =>
-    join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => selectedCell(table, field))]),
-)
+/** The cells to read of a row `r`, with the users and records that they refer to. */
+const selectedCells = (table: TableDef): Sql[] => ownFields(table).map((field) => selectedCell(table, field))
+
+/** The columns to read of a row `r`. */
+const selectedColumns = memo((table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...selectedCells(table)]))
+
+/** The columns of a row `r` from which `writeRecord` writes the record. */
+export const printedColumns = memo((table: TableDef): Sql => {
+  const title = titleField(table)
+  const columns = [sql`r.id as ${ident(PRINTED)}`, title ? columnOf(title) : sql`null::text as title`, ...selectedCells(table)]
+  return join([...columns, sql`r.created_at, r.updated_at`])
+})
 
 /** The same columns with the ids of users and records, for statements on records alone. */
 const storedColumns = memo(
@@ -69,30 +78,28 @@ async function withNames(db: Database, table: TableDef, rows: StoredRow[]): Prom
   return rows
 }
 
-/** A row `r` as one JSON value, equal to what `readRow` returns, for a statement that also reads other columns. */
-export const shownAsJson = memo((table: TableDef): Sql => {
-  const own = ownFields(table).map(({ id, type }) => ({ id, isText: TYPES[type].isTextInJson }))
-  const instants = ['created_at', 'updated_at'].map((id) => ({ id, isText: true }))
-  const columns = [{ id: 'id', isText: false }, { id: 'version', isText: false }, ...instants, ...own].map(({ id, isText }) =>
-    isText ? sql`s.${ident(id)}::text as ${ident(id)}` : sql`s.${ident(id)}`,
-  )
-  return sql`(select row_to_json(w.*) from (select ${join(columns)} from (select ${selectedColumns(table)}) s) w)`
-})
-
 /**
  * Inserts records in one statement, in their order.
  * @returns an empty list if the table has a newer version than the definition
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
   if (db.isElsewhere(table.id)) return writeElsewhere(db, table, insertionElsewhere(table, records, { now, userId }), 'insert')
-  const own = ownFields(table)
-  const [one] = records.length === 1 ? records : []
-  const { text, following } = one ? insertionOfOne(table) : insertionOfMany(table)
-  const cells = one ? own.map((field) => printedCell(field, one.get(field.id) ?? null)) : cellArrays(own, records)
-  const statement = { text, values: [formatInstant(now), userId, ...cells, ...following] }
-  const label = `insert:${table.id}:${table.version}`
-  const rows = one ? await db.writeShort<StoredRow>(statement, label, writesOfTable(table.id)) : await db.query<StoredRow>(statement, label)
+  const { text, following } = insertionOfMany(table)
+  const statement = { text, values: [formatInstant(now), userId, ...cellArrays(ownFields(table), records), ...following] }
+  const rows = await db.query<StoredRow>(statement, `insert:${table.id}:${table.version}`)
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
+}
+
+/**
+ * Inserts a record that is on this server.
+ * @returns its cells for `writeRecord`; undefined if the table has a newer version than the definition
+ */
+export async function insertRow(db: Database, table: TableDef, record: Cells, { now, userId }: Change): Promise<PrintedCell | undefined> {
+  const { text, following } = insertionOfOne(table)
+  const cells = ownFields(table).map((field) => printedCell(field, record.get(field.id) ?? null))
+  const statement = { text, values: [formatInstant(now), userId, ...cells, ...following] }
+  const [row] = await db.writeShort<{ [PRINTED]: PrintedCell }>(statement, `insert:${table.id}:${table.version}`, writesOfTable(table.id))
+  return row?.[PRINTED]
 }
 
 /** The part of an INSERT that depends only on the definition, printed once. */
@@ -105,26 +112,28 @@ interface Insertion {
 /** For one record, whose cells are bound directly: unnesting arrays would double the cost of the statement. */
 const insertionOfOne = memo((table: TableDef): Insertion => {
   const own = ownFields(table)
-  return insertion(table, own, own.length, { cells: own.map((field) => sql`${null}::${typeOf(field)}`), from: empty, order: empty })
+  const cells = own.map((field) => sql`${null}::${typeOf(field)}`)
+  return insertion(table, own, own.length, { cells, from: empty, order: empty, returned: printedColumns(table) })
 })
 
 const insertionOfMany = memo((table: TableDef): Insertion => {
   const own = ownFields(table)
   const noCells = cellArrays(own, [])
   const from = sql`, ${unnestedRows(own, noCells)}`
-  return insertion(table, own, noCells.length, { cells: own.map(unnestedCell), from, order: sql`order by x."#"` })
+  const order = sql`order by x."#"`
+  return insertion(table, own, noCells.length, { cells: own.map(unnestedCell), from, order, returned: selectedColumns(table) })
 })
 
 function insertion(
   table: TableDef,
   own: readonly FieldDef[],
   bound: number,
-  { cells, from, order }: { cells: Sql[]; from: Sql; order: Sql },
+  { cells, from, order, returned }: { cells: Sql[]; from: Sql; order: Sql; returned: Sql },
 ): Insertion {
   const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
   const { text, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
     insert into ${recordsOf(table.id)} as r (${join(names)})
-    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${selectedColumns(table)}`
+    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${returned}`
   return { text, following: values.slice(2 + bound) }
 }
 
@@ -260,22 +269,23 @@ export async function isStillCurrent(db: Database, table: TableDef): Promise<boo
 function selectedCell(table: TableDef, field: FieldDef): Sql {
   const { id, type, lookup, lookup_table_id } = field
   const { names } = TYPES[type]
-  if (names === 'users') {
-    const user = sql`json_build_object('id', n.id, 'email', n.email, 'name', n.name)`
-    return selectedNames(field, user, sql`public.users`, sql` and n.account_id = ${table.account_id}`)
-  }
+  if (names === 'users')
+    return selectedNames(field, sql`select n.id, n.email, n.name from public.users n`, sql` and n.account_id = ${table.account_id}`)
   if (names !== 'records') return columnRead(field)
   if (!lookup) return sql`null as ${ident(id)}`
   const title = lookup.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`
-  return selectedNames(field, sql`json_build_object('id', n.id, 'title', ${title})`, recordsOf(lookup_table_id ?? 0), empty)
+  return selectedNames(field, sql`select n.id, ${title} as title from ${recordsOf(lookup_table_id ?? 0)} n`, empty)
 }
 
-/** @param value what to read of a row `n` @param from the rows whose ids the cell holds @param only a further condition for them */
-function selectedNames(field: FieldDef, value: Sql, from: Sql, only: Sql): Sql {
+/**
+ * Prints JSON without blanks, as JSON.stringify does.
+ * @param values selects what to show of the rows `n`, whose ids the cell holds @param only a further condition for them
+ */
+function selectedNames(field: FieldDef, values: Sql, only: Sql): Sql {
   const [cell, name] = [columnOf(field), ident(field.id)]
-  if (!isMultiple(field.type)) return sql`(select ${value} from ${from} n where n.id = ${cell}${only}) as ${name}`
-  return sql`(select json_agg(${value} order by o.at) from unnest(${cell}) with ordinality o (id, at)
-    join ${from} n on n.id = o.id${only}) as ${name}`
+  if (!isMultiple(field.type)) return sql`(select row_to_json(v.*) from (${values} where n.id = ${cell}${only}) v) as ${name}`
+  return sql`(select ('[' || string_agg(row_to_json(v.*)::text, ',' order by o.at) || ']')::json from unnest(${cell}) with ordinality o (id, at)
+    join lateral (${values} where n.id = o.id${only}) v on true) as ${name}`
 }
 
 /** The type of a field's column, as a cast spells it. */

@@ -6,7 +6,9 @@ import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { recordsOf, sql } from '../platform/database/database.ts'
+import { PrintedCell } from '../platform/database/printed-rows.ts'
 import { notFound, stale } from '../platform/http/errors.ts'
+import type { WrittenJson } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
@@ -14,17 +16,24 @@ import { withdrawForCells } from '../tables/cells/lossy-change.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
-import { type RecordDraft, readDrafts } from './drafts.ts'
-import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
+import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
+import { changeBy, insertRow, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
+import { writeRecord } from './write-record.ts'
+
+/** A record, or its finished JSON. */
+type AnyRecord = DataRecord | WrittenJson<DataRecord>
+type AnyAnswer = Answer<AnyRecord>
 
 /**
- * @param shown the row, if the statement that authorised the request has read it (procedure.ts)
+ * @param shown what the statement that authorised the request has read of it (procedure.ts)
  * @throws AppError 404 if the record has just been deleted
  */
-export async function get(context: Context, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<Answer<DataRecord>> {
-  return readWithDefinition(context, table, async (definition) => {
-    const row = shown && definition.version === table.version ? shown : await readRow(context.db, definition, record.id)
+export async function get(context: Context, table: TableRef, record: RecordRef, shown?: PrintedCell | StoredRow): Promise<AnyAnswer> {
+  return readWithDefinition<AnyAnswer>(context, table, async (definition) => {
+    const read = definition.version === table.version ? shown : undefined
+    if (read instanceof PrintedCell) return { value: writeRecord(definition, read), version: record.version }
+    const row = read ?? (await readRow(context.db, definition, record.id))
     if (!row) throw notFound('Record')
     return answerOf(definition, row)
   })
@@ -34,9 +43,19 @@ export async function get(context: Context, table: TableRef, record: RecordRef, 
  * Creates a record, in one statement unless it refers to files.
  * @throws AppError 400 naming each invalid cell; 403 for a field that only admins may write
  */
-export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<Answer<DataRecord>> {
-  const [record] = await insert(context, table, [{ data, path: ['data'] }])
-  return { value: record as DataRecord, version: 1 }
+export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<AnyAnswer> {
+  const { db } = context
+  const value = await withDefinition<AnyRecord>(context, table, async (definition) => {
+    const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: true }, [{ data, path: ['data'] }])
+    if (pathsIn(definition, cells).length || db.isElsewhere(table.id)) {
+      const [record] = await insertCells(context, definition, [cells])
+      return record ?? STALE
+    }
+    if (await withdrawForCells(context, definition, [cells])) return STALE
+    const row = await insertRow(db, definition, cells, changeBy(context))
+    return row ? writeRecord(definition, row) : STALE
+  })
+  return { value, version: 1 }
 }
 
 /** Creates all records or none, in one statement, and returns them in the order of the request. */
@@ -57,19 +76,25 @@ const INDEXES_EVERY = 10_000
 const stepOf = ({ id }: { id: number }) => Math.floor(id / INDEXES_EVERY)
 
 function insert(context: Context, table: TableRef, drafts: readonly RecordDraft[]): Promise<DataRecord[]> {
-  const { db, transaction } = context
   return withDefinition(context, table, async (definition) => {
     const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
-    if (await withdrawForCells(context, definition, cells)) return STALE
-    const paths = cells.flatMap((record) => pathsIn(definition, record))
-    const write = async () => {
-      const inserted = await insertRows(db, definition, cells, changeBy(context))
-      if (inserted.length) await holdFiles(db, paths)
-      return inserted
-    }
-    const rows = paths.length ? await transaction(write) : await write()
-    return rows.length ? rows.map((row) => recordOf(definition, row)) : STALE
+    const records = await insertCells(context, definition, cells)
+    return records.length ? records : STALE
   })
+}
+
+/** Inserts the records and holds their files. @returns none if the definition is outdated */
+async function insertCells(context: Context, definition: TableDef, cells: readonly Cells[]): Promise<DataRecord[]> {
+  const { db, transaction } = context
+  if (await withdrawForCells(context, definition, cells)) return []
+  const paths = cells.flatMap((record) => pathsIn(definition, record))
+  const write = async () => {
+    const inserted = await insertRows(db, definition, cells, changeBy(context))
+    if (inserted.length) await holdFiles(db, paths)
+    return inserted
+  }
+  const rows = paths.length ? await transaction(write) : await write()
+  return rows.map((row) => recordOf(definition, row))
 }
 
 /**

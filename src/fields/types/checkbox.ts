@@ -27,7 +27,6 @@ export const checkbox: FieldTypeDefinition = {
   parse: (value) => (typeof value === 'boolean' ? cell(value) : wrong('must be true or false')),
   bind: unchanged,
   value: (_, column) => column,
-  isTextInJson: false,
   presenter: () => (stored) => stored === true,
   json: () => (cell, json) => json.json(cell.bytes[cell.start] === CHECKED_BYTE && !cell.isNull ? TRUE : FALSE),
 

@@ -28,8 +28,6 @@ export const datetime: FieldTypeDefinition = {
   parse: readAs(instantText, 'an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'),
   bind: unchanged,
   value: (_, column) => column,
-  // JSON would write a T between date and time.
-  isTextInJson: true,
   presenter: () => null,
   json: () => textJson,
 

@@ -19,7 +19,6 @@ export const file: FieldTypeDefinition = {
   parse,
   bind: asJson,
   value: (_, column) => column,
-  isTextInJson: false,
   presenter: () => (entries) => entries ?? [],
   json: () => (cell, json) => (cell.isNull ? json.json(NO_VALUES) : json.printed(cell)),
 

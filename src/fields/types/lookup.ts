@@ -39,7 +39,6 @@ export const lookup: FieldTypeDefinition = {
   parse: parseOne,
   bind: unchanged,
   value: (_, column) => column,
-  isTextInJson: false,
   presenter: () => null,
   json: () => writeOne,
 

@@ -33,7 +33,6 @@ export const number: FieldTypeDefinition = {
   parse,
   bind: unchanged,
   value,
-  isTextInJson: false,
   presenter: () => null,
   json: () => numberJson,
 

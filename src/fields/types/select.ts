@@ -32,7 +32,6 @@ export const select: FieldTypeDefinition = {
   parse: parseOne,
   bind: unchanged,
   value,
-  isTextInJson: false,
   presenter: (field) => {
     const titles = titlesOf(field)
     return (id) => titles.get(id as number) ?? null

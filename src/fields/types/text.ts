@@ -30,7 +30,6 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   parse: (value) => parse(value, maxLength),
   bind: unchanged,
   value: (_, column) => column,
-  isTextInJson: false,
   presenter: () => null,
   json: () => textJson,
 

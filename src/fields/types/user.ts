@@ -72,7 +72,6 @@ export const user: FieldTypeDefinition = {
   parse: parseOne,
   bind: unchanged,
   value: (_, column) => column,
-  isTextInJson: false,
   presenter: () => null,
   json: () => writeOne,
 
