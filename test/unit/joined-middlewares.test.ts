@@ -1,7 +1,7 @@
-import { type AnyRouter, callTRPCProcedure, initTRPC, TRPCError } from '@trpc/server'
+import { type AnyProcedure, type AnyRouter, callTRPCProcedure, initTRPC, TRPCError } from '@trpc/server'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { joinMiddlewares } from '../../src/platform/http/joined-middlewares.ts'
+import { callerOf, joinMiddlewares } from '../../src/platform/http/joined-middlewares.ts'
 
 /** A router whose middlewares note what they are given, and the notes. */
 function noting() {
@@ -64,10 +64,11 @@ async function outcome(
   path: string,
   type: 'query' | 'mutation' | 'subscription',
   raw: unknown,
+  run: typeof callTRPCProcedure | ReturnType<typeof callerOf> = callTRPCProcedure,
 ) {
   const call = { router, path, type, ctx: { user: 'ann' }, batchIndex: 3, signal: AbortSignal.abort(), getRawInput: async () => raw }
   try {
-    const answer = await callTRPCProcedure(call)
+    const answer = await run(call)
     return { answer: type === 'subscription' ? await allOf(answer as AsyncIterable<unknown>) : answer, notes }
   } catch (error) {
     const { code, message, cause } = error as TRPCError
@@ -94,6 +95,9 @@ describe('joined middlewares do what tRPC does', () => {
 
     expect(expected.notes.length).toBeGreaterThan(0)
     expect(await outcome(joined, path, type, raw)).toEqual(expected)
+    joined.notes.length = 0
+    const procedure = (joined.router._def.procedures as unknown as Record<string, AnyProcedure>)[path] as AnyProcedure
+    expect(await outcome(joined, path, type, raw, callerOf(procedure))).toEqual(expected)
   })
 
   test('a procedure has a single middleware afterwards', () => {

@@ -14,6 +14,7 @@ import { accountParty } from '../party.ts'
 import { admitByPath, startRead } from './admission.ts'
 import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
+import { type CallOptions, callerOf } from './joined-middlewares.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
 import { noteCall } from './read-your-writes.ts'
@@ -28,16 +29,7 @@ export interface RestProcedure {
   meta: Meta & Required<Pick<Meta, 'openapi' | 'access'>>
   input: z.ZodObject | undefined
   /** Calls the procedure, as `callTRPCProcedure` does after it has looked it up by its name. */
-  run(options: ProcedureOptions): Promise<unknown>
-}
-
-interface ProcedureOptions {
-  ctx: CallContext
-  path: string
-  type: RestProcedure['type']
-  getRawInput: () => Promise<unknown>
-  signal: undefined
-  batchIndex: number
+  run(options: CallOptions & { ctx: CallContext }): Promise<unknown>
 }
 
 /** Every procedure of the router that has a REST path. */
@@ -49,8 +41,7 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
       inputs: z.ZodObject[]
     }
     if (!meta?.openapi || !meta.access || type === 'subscription') return []
-    const run = procedure as unknown as RestProcedure['run']
-    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], run }]
+    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], run: callerOf(procedure) }]
   })
 }
 
