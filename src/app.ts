@@ -8,6 +8,7 @@ import { noteSessionUse, SESSION_COOKIE, sessionSeconds } from './auth/sessions.
 import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
 import { authenticate, type Credentials } from './platform/access/authenticate.ts'
+import { keyOf } from './platform/access/bearer-key.ts'
 import type { Deps } from './platform/context.ts'
 import { answerHeaders } from './platform/http/answer-headers.ts'
 import { respondToClientError } from './platform/http/client-error.ts'
@@ -27,7 +28,7 @@ import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { ownPart } from './platform/processes/own-part.ts'
-import { looksLikeKey, tokenHash } from './platform/secrets.ts'
+import { tokenHash } from './platform/secrets.ts'
 import { appRouter, mountRoutes } from './router.ts'
 
 declare module 'fastify' {
@@ -284,11 +285,7 @@ function idempotencyKeys(url: string, header: string): (string | undefined)[] {
 /** If both a cookie and a key are sent, the key is used (contract.md §2). */
 function credentialsOf(request: FastifyRequest, cookies: Cookies): Credentials {
   const { headers } = request
-  if (headers.authorization !== undefined) {
-    const secret = /^Bearer +(\S+)\s*$/i.exec(headers.authorization)?.[1]
-    // The checksum detects a mistyped key without a query.
-    return secret && looksLikeKey(secret) ? { kind: 'key', tokenHash: tokenHash(secret) } : { kind: 'invalid' }
-  }
+  if (headers.authorization !== undefined) return keyOf(request.raw.socket, headers.authorization)
   const token = sessionToken(request, cookies)
   return token ? { kind: 'session', tokenHash: tokenHash(token) } : { kind: 'none' }
 }

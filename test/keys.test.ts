@@ -1,4 +1,7 @@
+import { Agent, get } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
+import type { Self } from '../src/keys/schema.ts'
 import { rotate, update } from '../src/keys/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -116,6 +119,32 @@ describe('API keys', () => {
     const { owner, keys } = await app.account()
     const both = { authorization: `Bearer ${keys.accountReadOnly}`, cookie: `gridpost_session=${owner.session}` }
     expect((await app.as(null).get('/api/auth/me', both)).body.message).toBe('API endpoint not available to API keys')
+  })
+
+  it('count by request where callers share a connection, also after one of them is deleted', async () => {
+    const [one, other] = [await app.account(), await app.account()]
+    const key = await app.as(one.owner).rpc.keys.create.mutate({ kind: 'personal', name: 'Shared' })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const sockets = new Set<unknown>()
+    /** The id of the user for whom the key acts; the status of a refusal. */
+    const whoIs = (authorization?: string) =>
+      new Promise<number>((resolve, reject) => {
+        const asked = get(`${app.url}/api/key/self`, { agent, headers: authorization ? { authorization } : {} }, (answer) => {
+          sockets.add(answer.socket)
+          json(answer).then((body) => resolve(answer.statusCode === 200 ? (body as Self).acts_as.id : (answer.statusCode ?? 0)), reject)
+        })
+        asked.on('error', reject)
+      })
+    const [first, second] = [`Bearer ${key.secret}`, `Bearer ${other.keys.personal}`]
+    const asked = [first, first, second, first, undefined, `${first}x`, second]
+    const found: number[] = []
+    for (const authorization of asked) found.push(await whoIs(authorization))
+    expect(found).toEqual([one.owner.id, one.owner.id, other.member.id, one.owner.id, 401, 401, other.member.id])
+    expect(await whoIs(first)).toBe(one.owner.id)
+    await app.as(one.owner).post(`/api/key/${key.id}/delete`, {})
+    expect(await whoIs(first)).toBe(401)
+    expect(sockets.size).toBe(1)
+    agent.destroy()
   })
 
   it('answer a change of a key that is being deleted like a change of an unknown key', async () => {
