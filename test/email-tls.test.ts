@@ -2,9 +2,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OutgoingMessage } from '../src/email/composing/mime.ts'
-import type { SmtpServer } from '../src/email/outbound/connections.ts'
-import { DeliveryError } from '../src/email/outbound/failure.ts'
-import { deliver } from '../src/email/outbound/transport.ts'
+import type { SmtpServer } from '../src/email/smtp/connections.ts'
+import { DeliveryError } from '../src/email/smtp/failure.ts'
+import { deliver } from '../src/email/smtp/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 const certificateFor = async (name: string) => {

@@ -13,11 +13,7 @@ import { decrypt, encrypt, UnreadableSecret } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { dkimColumns, isSameKey, replaceKey } from './authenticity/dkim-keys.ts'
-import type { SmtpServer } from './outbound/connections.ts'
-import { DeliveryError, type Failure } from './outbound/failure.ts'
 import { resume } from './outbound/faults.ts'
-import { allowedAddresses } from './outbound/host-addresses.ts'
-import { probe } from './outbound/transport.ts'
 import {
   DEFAULT_MAX_CONNECTIONS,
   type NewSmtpIntegration,
@@ -26,6 +22,10 @@ import {
   type SmtpOption,
   type SmtpTest,
 } from './schema.ts'
+import type { SmtpServer } from './smtp/connections.ts'
+import { DeliveryError, type Failure } from './smtp/failure.ts'
+import { allowedAddresses } from './smtp/host-addresses.ts'
+import { probe } from './smtp/transport.ts'
 
 export interface IntegrationRow {
   integration_id: number

@@ -6,7 +6,7 @@ import { type Sql, sql } from '../../platform/database/database.ts'
 import type { SealedColumn } from '../../platform/sealed-columns.ts'
 import { decrypt, encrypt, UnreadableSecret } from '../../platform/secrets.ts'
 import { temporaryFolder } from '../../platform/temporary-files.ts'
-import { DeliveryError, type Failure } from '../outbound/failure.ts'
+import { DeliveryError, type Failure } from '../smtp/failure.ts'
 import type { Dkim, NewDkim } from './dkim.ts'
 
 /** What signing needs. */

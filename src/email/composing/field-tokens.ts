@@ -5,7 +5,7 @@ import type { FieldType } from '../../fields/registry.ts'
 import { escapeHtml } from '../../platform/html.ts'
 import { writtenDate, writtenInstant } from '../../platform/readable-time.ts'
 import { instantOf } from '../../platform/time.ts'
-import { DeliveryError } from '../outbound/failure.ts'
+import { DeliveryError } from '../smtp/failure.ts'
 
 // The lengths are bounded so that an unclosed token does not make the expression scan the rest of the text.
 const TOKEN = /\{\{\s{0,9}field\s{0,9}:([^{}]{0,100})\}\}/gi

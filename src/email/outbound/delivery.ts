@@ -13,15 +13,15 @@ import { envelopeIdOf } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds } from '../metrics.ts'
 import type { OutboundMail } from '../queries.ts'
-import type { SmtpServer } from './connections.ts'
-import { DeliveryError, type Failure } from './failure.ts'
+import type { SmtpServer } from '../smtp/connections.ts'
+import { DeliveryError, type Failure } from '../smtp/failure.ts'
+import { type Delivery, deliver } from '../smtp/transport.ts'
 import { patienceEnd } from './faults.ts'
 import { endLease, type Lease, LeaseLost, releaseLeases } from './lease.ts'
 import type { LoadedMail } from './loading.ts'
 import { failedForAll, isReached, type Outcome } from './outcome.ts'
 import type { Settling } from './settling.ts'
 import type { Stamping } from './stamping.ts'
-import { type Delivery, deliver } from './transport.ts'
 
 /** Records the steps of attempts. */
 export type Recorder = Settling & Stamping

@@ -5,8 +5,8 @@ import type { Row } from '../../records/cells/present.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
 import { slugsIn } from '../composing/field-tokens.ts'
 import { type OutboundMail, outboundMails, readRecords, threadsOf } from '../queries.ts'
+import type { Failure } from '../smtp/failure.ts'
 import { suppressedAmong } from '../suppressions/service.ts'
-import type { Failure } from './failure.ts'
 import type { Lease } from './lease.ts'
 
 /** The record of an email, with the fields that tokens name. */

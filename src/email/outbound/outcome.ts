@@ -1,7 +1,7 @@
 /** The states of the recipients and of the email after an attempt to send it. */
 import type { OutgoingMetadata, RecipientState } from '../metadata.ts'
+import type { Failure } from '../smtp/failure.ts'
 import { canBecome, type EmailStatus, RECIPIENT_STATES, type RecipientStatus, recipientCanBecome } from '../states.ts'
-import type { Failure } from './failure.ts'
 
 /** The answers of the server to an attempt. Addresses are in lower case. */
 export interface Outcome {

@@ -1,5 +1,5 @@
-import type { Failure } from '../outbound/failure.ts'
 import { bounceCause } from '../reports/bounce-cause.ts'
+import type { Failure } from '../smtp/failure.ts'
 
 /**
  * The addresses that a server refused during sending because they do not exist or take no mail. A delivery report with the same reason would be

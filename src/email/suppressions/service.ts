@@ -6,7 +6,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
 import { forbidden, notFound } from '../../platform/http/errors.ts'
 import { formatInstant } from '../../platform/time.ts'
-import type { Failure } from '../outbound/failure.ts'
+import type { Failure } from '../smtp/failure.ts'
 import type { Suppression, SuppressionQuery, SuppressionReason } from './schema.ts'
 
 /** For admins of at least one space: the addresses are those of the whole account. */
