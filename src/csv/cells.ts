@@ -3,7 +3,7 @@
 import type { FieldDef } from '../fields/definition.ts'
 import type { CsvRule, ReadText, TitledRecords } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
-import { joinList, shielded, splitList, unshielded } from './format.ts'
+import { joinList, shielded, splitList, unshielded } from '../platform/csv-format.ts'
 import type { Separator } from './imports/sniff.ts'
 
 /** Returns a function that prints the values of a field, in the form of records/query. An empty value becomes an empty text. */
