@@ -10,8 +10,8 @@ import * as deletion from './deletion.ts'
 import { shownTaskProcedure } from './detail.ts'
 import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
+import { tasksOfCaller, tasksOfRecord } from './lists/queries.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
-import { tasksOfCaller, tasksOfRecord } from './queries.ts'
 import {
   AnsweredTask,
   AnsweredTaskDetail,

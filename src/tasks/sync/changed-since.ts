@@ -4,7 +4,8 @@ import type { Context } from '../../platform/context.ts'
 import { decodeCursor, encodeCursor } from '../../platform/http/cursor.ts'
 import { badInput } from '../../platform/http/errors.ts'
 import type { RecordPath } from '../../platform/http/schemas.ts'
-import { type ChangedTask, type ChangeSource, listChanges, onWire, watchedByUser, watchedOnRecord } from '../queries.ts'
+import { watchedByUser, watchedOnRecord } from '../lists/queries.ts'
+import { type ChangedTask, type ChangeSource, listChanges, onWire } from '../queries.ts'
 import type { DeletedTask, RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
 
 /** A page of tasks and deleted tasks. The last page has no `next_cursor`, and a page that continues another has no `total`. */
