@@ -10,7 +10,8 @@ import { type Database, ident, join, recordsOf, type Sql, sql } from '../platfor
 import { AppError, conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { formatInstant } from '../platform/time.ts'
-import { changeBy, isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
+import { unnestedCell, unnestedRows } from '../records/cell-values.ts'
+import { changeBy, isCurrent } from '../records/rows.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 

@@ -1,8 +1,7 @@
 /** The statements that read and write stored records. */
 
-import type { Cell } from '../fields/cell.ts'
 import { columnOf } from '../fields/cell-sql.ts'
-import { castType, type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
+import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
@@ -11,7 +10,6 @@ import {
   empty,
   ident,
   join,
-  raw,
   recordsOf,
   type Sql,
   type Statement,
@@ -23,6 +21,7 @@ import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
+import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
 import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
 import { columnRead } from './query/condition-sql.ts'
@@ -96,7 +95,7 @@ export async function insertRows(db: Database, table: TableDef, records: readonl
  */
 export async function insertRow(db: Database, table: TableDef, record: Cells, { now, userId }: Change): Promise<PrintedCell | undefined> {
   const { text, following } = insertionOfOne(table)
-  const cells = ownFields(table).map((field) => printedCell(field, record.get(field.id) ?? null))
+  const cells = ownFields(table).map((field) => boundValue(field, record))
   const statement = { text, values: [formatInstant(now), userId, ...cells, ...following] }
   const [row] = await db.writeShort<{ [PRINTED]: PrintedCell }>(statement, `insert:${table.id}:${table.version}`, writesOfTable(table.id))
   return row?.[PRINTED]
@@ -130,9 +129,8 @@ function insertion(
   bound: number,
   { cells, from, order, returned }: { cells: Sql[]; from: Sql; order: Sql; returned: Sql },
 ): Insertion {
-  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
   const { text, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
-    insert into ${recordsOf(table.id)} as r (${join(names)})
+    insert into ${recordsOf(table.id)} as r (${insertedNames(own)})
     select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${returned}`
   return { text, following: values.slice(2 + bound) }
 }
@@ -142,7 +140,7 @@ function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, u
   const own = ownFields(table)
   const [at, one] = [formatInstant(now), records.length === 1 ? records[0] : undefined]
   if (one) {
-    const cells = own.map((field) => printedCell(field, one.get(field.id) ?? null))
+    const cells = own.map((field) => boundValue(field, one))
     return { text: insertionOfOneElsewhere(table), values: [at, userId, at, userId, ...cells] }
   }
   const by = sql`${at}::timestamp, ${userId}::int`
@@ -158,8 +156,7 @@ const insertionOfOneElsewhere = memo((table: TableDef): string => {
 })
 
 function insertionOf(table: TableDef, rows: Sql): Sql {
-  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...ownFields(table).map(({ id }) => id)].map(ident)
-  return sql`insert into ${recordsOf(table.id)} as r (${join(names)}) ${rows} returning ${storedColumns(table)}`
+  return sql`insert into ${recordsOf(table.id)} as r (${insertedNames(ownFields(table))}) ${rows} returning ${storedColumns(table)}`
 }
 
 /**
@@ -192,37 +189,6 @@ async function undoneAlone<T>(db: Database, write: () => Promise<T>): Promise<T>
 }
 
 /**
- * The cells of all records as one array for each field, for `unnestedRows`: JSON would cost the database twice as much. For a table
- * without fields it is one array of record numbers, so that the statement still inserts one row for each record.
- */
-export function cellArrays(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
-  if (!own.length) return [records.map((_, index) => index)]
-  return own.map(({ id, type }) => {
-    const { bind } = TYPES[type]
-    return records.map((record) => {
-      const cell = record.get(id) ?? null
-      return cell === null ? cell : bind(cell)
-    })
-  })
-}
-
-const printedCell = ({ type }: FieldDef, cell: Cell): Cell => (cell === null ? cell : TYPES[type].bind(cell))
-
-const boundCell = (field: FieldDef, cells: Cells): Sql => sql`${printedCell(field, cells.get(field.id) ?? null)}::${typeOf(field)}`
-
-/** The rows `x` of arrays from `cellArrays`, with their numbers in `"#"`. */
-export function unnestedRows(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
-  const arrays = own.map((field, index) => sql`${columns[index] ?? []}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`)
-  const names = [...own.map(({ id }) => ident(id)), ident('#')]
-  if (!own.length) return sql`unnest(${columns[0]}::int[]) as x (${join(names)})`
-  return sql`unnest(${join(arrays)}) with ordinality as x (${join(names)})`
-}
-
-/** A cell of a row `x`, in the type of its column. */
-export const unnestedCell = (field: FieldDef): Sql =>
-  isMultiple(field.type) ? sql`x.${ident(field.id)}::${typeOf(field)}` : sql`x.${ident(field.id)}`
-
-/**
  * Updates cells of a record. The version increases only if a cell changes, so that an update without effect makes no If-Match stale.
  * @returns undefined if the record does not exist, `ifMatch` lacks its version, or the table has a newer version than the definition
  */
@@ -235,7 +201,7 @@ export async function updateRow(
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const columns = own.map(({ id }) => ident(id))
-  const given = own.map((field) => sql`${boundCell(field, cells)} as ${ident(field.id)}`)
+  const given = own.map((field) => sql`${boundValue(field, cells)}::${typeOf(field)} as ${ident(field.id)}`)
   const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
   const update = (condition: Sql, returned: Sql) => sql`
     update ${recordsOf(table.id)} r set ${join([
@@ -287,6 +253,3 @@ function selectedNames(field: FieldDef, values: Sql, only: Sql): Sql {
   return sql`(select ('[' || string_agg(row_to_json(v.*)::text, ',' order by o.at) || ']')::json from unnest(${cell}) with ordinality o (id, at)
     join lateral (${values} where n.id = o.id${only}) v on true) as ${name}`
 }
-
-/** The type of a field's column, as a cast spells it. */
-const typeOf = ({ type }: FieldDef): Sql => raw(castType(type))

@@ -1,0 +1,40 @@
+/** The values of records as statements bind them. */
+
+import type { Cell } from '../fields/cell.ts'
+import { castType, type FieldDef, isMultiple } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
+import { ident, join, raw, type Sql, sql } from '../platform/database/database.ts'
+import type { Cells } from './drafts.ts'
+
+/** The names of the columns that a new row has values for. */
+export const insertedNames = (own: readonly FieldDef[]): Sql =>
+  join(['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident))
+
+/** The type of a field's column, as a cast spells it. */
+export const typeOf = ({ type }: FieldDef): Sql => raw(castType(type))
+
+export function boundValue({ id, type }: FieldDef, cells: Cells): Cell {
+  const cell = cells.get(id) ?? null
+  return cell === null ? cell : TYPES[type].bind(cell)
+}
+
+/**
+ * The cells of all records as one array for each field, for `unnestedRows`: JSON would cost the database twice as much. For a table
+ * without fields it is one array of record numbers, so that the statement still inserts one row for each record.
+ */
+export function cellArrays(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
+  if (!own.length) return [records.map((_, index) => index)]
+  return own.map((field) => records.map((record) => boundValue(field, record)))
+}
+
+/** The rows `x` of arrays from `cellArrays`, with their numbers in `"#"`. */
+export function unnestedRows(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
+  const arrays = own.map((field, index) => sql`${columns[index] ?? []}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`)
+  const names = [...own.map(({ id }) => ident(id)), ident('#')]
+  if (!own.length) return sql`unnest(${columns[0]}::int[]) as x (${join(names)})`
+  return sql`unnest(${join(arrays)}) with ordinality as x (${join(names)})`
+}
+
+/** A cell of a row `x`, in the type of its column. */
+export const unnestedCell = (field: FieldDef): Sql =>
+  isMultiple(field.type) ? sql`x.${ident(field.id)}::${typeOf(field)}` : sql`x.${ident(field.id)}`
