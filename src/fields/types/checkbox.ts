@@ -28,7 +28,7 @@ export const checkbox: FieldTypeDefinition = {
   bind: unchanged,
   value: (_, column) => column,
   presenter: () => (stored) => stored === true,
-  json: () => (cell, json) => json.json(cell.bytes[cell.start] === CHECKED_BYTE && !cell.isNull ? TRUE : FALSE),
+  json: () => (cell, json) => json.json(cell.bool() ? TRUE : FALSE),
 
   compares: equality(BOOLEAN),
   condition,
@@ -46,8 +46,6 @@ export const checkbox: FieldTypeDefinition = {
   csv: { ...UNSHIELDED, read: (text) => ({ value: CHECKED[text.trim().toLowerCase()] ?? text }) },
 }
 
-/** PostgreSQL prints `t` for true. */
-const CHECKED_BYTE = 't'.charCodeAt(0)
 
 /** The words for checked and unchecked in the exports of common products. */
 const CHECKED: Readonly<Record<string, boolean>> = {

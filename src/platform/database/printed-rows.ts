@@ -9,7 +9,7 @@ const MOST_FIRST_BYTES = 65_536
 /** Before each value are four bytes with its length; -1 stands for NULL. */
 const LENGTH_BYTES = 4
 const NO_BYTES = Buffer.alloc(0)
-const [COMMA, MINUS, ZERO, NINE, BRACE] = [44, 45, 48, 57, 123]
+const [COMMA, MINUS, ZERO, NINE, T, BRACE] = [44, 45, 48, 57, 116, 123]
 
 export class PrintedRows {
   #bytes = NO_BYTES
@@ -100,6 +100,11 @@ export class PrintedCell {
 
   text(): string {
     return this.bytes.toString('utf8', this.start, this.end)
+  }
+
+  /** The value of a `bool` column, which PostgreSQL prints as `t` or `f`; false for NULL. */
+  bool(): boolean {
+    return !this.isNull && this.bytes[this.start] === T
   }
 
   /** The value of an `int` column; NaN for other text than digits, which the column may hold after a change of its type. */

@@ -23,7 +23,6 @@ export interface ColumnDescription {
 }
 
 const [BOOL, INT2, INT4, TEXT] = [16, 21, 23, 25]
-const TRUE = 116
 
 export class RowReader {
   readonly #columns: readonly Column[]
@@ -56,7 +55,7 @@ export class RowReader {
 
 function readerOf(type: number, parse: (text: string) => unknown): Column['read'] {
   if (type === INT4 || type === INT2) return (cell) => cell.int()
-  if (type === BOOL) return (cell) => cell.bytes[cell.start] === TRUE
+  if (type === BOOL) return (cell) => cell.bool()
   if (type === TEXT) return (cell) => cell.text()
   return (cell) => parse(cell.text())
 }

@@ -1,0 +1,100 @@
+/** Writes answers as bytes, made of the bytes of PostgreSQL's answers. Four bytes are read, checked and written at a time. */
+import type { PrintedCell } from './database/printed-rows.ts'
+
+export const WORD_BYTES = 4
+/** The same byte four times. */
+const ONES = 0x01010101
+/** Marks the bytes that `bytesLike` has found. */
+export const HIGHEST_BITS = 0x80808080
+const FIRST_BYTES = 131_072
+/** A larger buffer is handed over with its answer, and not kept for the next one. */
+const MOST_KEPT_BYTES = 1_048_576
+
+/** The byte four times, as a word to compare with. */
+export const fourTimes = (character: string): number => character.charCodeAt(0) * ONES
+
+/** A number with the highest bit of a byte set, if one of the four bytes is the one that `wanted` has four times. */
+export function bytesLike(word: number, wanted: number): number {
+  const difference = word ^ wanted
+  // Subtracting 1 from a zero byte sets its highest bit; the bytes that had it before, in UTF-8, are left out.
+  return (difference - ONES) & ~difference
+}
+
+interface OutputBuffer {
+  bytes: Buffer
+  view: DataView
+}
+
+const outputBuffer = (length: number): OutputBuffer => {
+  const bytes = Buffer.allocUnsafe(length)
+  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) }
+}
+
+/** The buffer in which the next answer is written. Each answer is written in one turn of the event loop. */
+let shared: OutputBuffer | undefined
+
+/** A text that is finished and written often. The last word is filled up with zeros. */
+export class BytePiece {
+  readonly length: number
+  readonly words: Int32Array
+
+  constructor(text: string) {
+    this.length = Buffer.byteLength(text)
+    this.words = new Int32Array(Math.ceil(this.length / WORD_BYTES))
+    const bytes = Buffer.alloc(this.words.length * WORD_BYTES)
+    bytes.write(text)
+    for (let word = 0; word < this.words.length; word++) this.words[word] = bytes.readInt32LE(word * WORD_BYTES)
+  }
+}
+
+export class ByteWriter {
+  protected bytes: Buffer
+  protected view: DataView
+  protected end = 0
+
+  constructor() {
+    ;({ bytes: this.bytes, view: this.view } = shared ?? outputBuffer(FIRST_BYTES))
+    // Another answer that begins meanwhile gets a buffer of its own.
+    shared = undefined
+  }
+
+  piece({ words, length }: BytePiece): void {
+    // The surplus bytes of the last word are overwritten by what follows.
+    this.reserve(length + WORD_BYTES)
+    const { view } = this
+    for (let word = 0, at = this.end; word < words.length; word++, at += WORD_BYTES) view.setInt32(at, words[word] as number, true)
+    this.end += length
+  }
+
+  /** Writes a value as it is printed. */
+  printed({ bytes, view: from, start, end }: PrintedCell): void {
+    this.reserve(end - start)
+    const to = this.bytes
+    let [at, next] = [this.end, start]
+    for (; next <= end - WORD_BYTES; next += WORD_BYTES, at += WORD_BYTES) this.view.setInt32(at, from.getInt32(next, true), true)
+    while (next < end) to[at++] = bytes[next++] as number
+    this.end = at
+  }
+
+  /** Writes a text as it is. */
+  text(text: string): void {
+    this.reserve(3 * text.length)
+    this.end += this.bytes.write(text, this.end)
+  }
+
+  /** Ends the answer. @returns its bytes, which nothing changes later */
+  finish(): Buffer {
+    const written = this.bytes.subarray(0, this.end)
+    if (this.bytes.length > MOST_KEPT_BYTES) return written
+    shared = { bytes: this.bytes, view: this.view }
+    return Buffer.from(written)
+  }
+
+  protected reserve(bytes: number): void {
+    if (this.end + bytes <= this.bytes.length) return
+    const larger = outputBuffer(Math.max(this.end + bytes, 2 * this.bytes.length))
+    this.bytes.copy(larger.bytes, 0, 0, this.end)
+    this.bytes = larger.bytes
+    this.view = larger.view
+  }
+}
