@@ -31,7 +31,7 @@ const places: Plugin = {
   },
 }
 
-/** Replaces the place of a module by what it is from another folder. @throws Error for a use of import.meta that it does not know */
+/** Makes the module find its own place when its code runs in another folder. @throws Error for a use of import.meta that this does not know */
 function moveTo(folder: string, id: string, code: string): string {
   const unknown = /import\.meta\.(?!url\b|dirname\b)\w+/.exec(code)
   if (unknown) throw new Error(`${fromRoot(id)}: the bundle does not know ${unknown[0]}; use import.meta.url`)

@@ -18,11 +18,12 @@ export async function holdersOf(db: Database, files: readonly OwnedFile[]): Prom
   const tableIds = [...new Set(files.flatMap(({ table_id }) => table_id ?? []))]
   const taskIds = [...new Set(files.flatMap(({ task_id }) => task_id ?? []))]
   const paths = files.map(({ path }) => path)
-  const { here, elsewhere } = await references(db, tableIds, taskIds)
-  const usedBy = (used: Sql) => sql`
-    select path, max(record_id) as record_id from (${used}) used where path = any(${paths}::text[]) group by path`
-  const held = await db.query<{ path: string; record_id: number | null }>(usedBy(here))
-  for (const { tableId, used } of elsewhere) held.push(...(await db.records(tableId).query<(typeof held)[number]>(usedBy(used))))
+  const held = await readReferences<{ path: string; record_id: number | null }>(
+    db,
+    await references(db, tableIds, taskIds),
+    (used) => sql`
+    select path, max(record_id) as record_id from (${used}) used where path = any(${paths}::text[]) group by path`,
+  )
   // Cells here and elsewhere may both use a file whose path was copied to another table.
   held.sort((a, b) => (a.record_id ?? 0) - (b.record_id ?? 0))
   return new Map(held.map(({ path, record_id }) => [path, record_id]))
@@ -36,8 +37,11 @@ export async function holdersOf(db: Database, files: readonly OwnedFile[]): Prom
 export async function countNear(db: Database, files: readonly (OwnedFile & { record_id: number | null })[]): Promise<Map<string, number>> {
   if (!files.length) return new Map()
   const idsOf = (column: 'table_id' | 'task_id' | 'record_id') => [...new Set(files.flatMap((file) => file[column] ?? []))]
-  const { here, elsewhere } = await references(db, idsOf('table_id'), idsOf('task_id'), idsOf('record_id'))
-  const usesIn = (used: Sql) => sql`
+  const found = await references(db, idsOf('table_id'), idsOf('task_id'), idsOf('record_id'))
+  const counted = await readReferences<{ path: string; uses: number }>(
+    db,
+    found,
+    (used) => sql`
     select used.path, count(*)::int as uses
     from unnest(${files.map(({ path }) => path)}::text[], ${files.map(({ table_id }) => table_id)}::int[],
         ${files.map(({ record_id }) => record_id)}::int[], ${files.map(({ task_id }) => task_id)}::int[])
@@ -45,12 +49,18 @@ export async function countNear(db: Database, files: readonly (OwnedFile & { rec
     join (${used}) used on used.path = f.path
       and case when f.task_id is null then used.table_id is not distinct from f.table_id and used.record_id is not distinct from f.record_id
         else used.task_id is not distinct from f.task_id end
-    group by used.path`
-  const counted = await db.query<{ path: string; uses: number }>(usesIn(here))
-  for (const { tableId, used } of elsewhere) counted.push(...(await db.records(tableId).query<(typeof counted)[number]>(usesIn(used))))
+    group by used.path`,
+  )
   const uses = new Map<string, number>()
   for (const { path, uses: n } of counted) uses.set(path, (uses.get(path) ?? 0) + n)
   return uses
+}
+
+/** Runs the statement on the references of the main server, and on those of each table that is elsewhere. @returns the rows of all */
+async function readReferences<Row>(db: Database, { here, elsewhere }: References, statement: (used: Sql) => Sql): Promise<Row[]> {
+  const rows = await db.query<Row>(statement(here))
+  for (const { tableId, used } of elsewhere) rows.push(...(await db.records(tableId).query<Row>(statement(used))))
+  return rows
 }
 
 /** The statements that select references to files. */
@@ -90,11 +100,11 @@ export async function references(
   ]
   const elsewhere = away
     .filter(({ fields }) => fields.some(holdsFiles))
-    .map((table) => ({ tableId: table.id, used: pathsIn(cellsOf(table)) }))
-  return { here: pathsIn(lists), elsewhere }
+    .map((table) => ({ tableId: table.id, used: selectPaths(cellsOf(table)) }))
+  return { here: selectPaths(lists), elsewhere }
 }
 
-const pathsIn = (lists: readonly Sql[]): Sql => sql`
+const selectPaths = (lists: readonly Sql[]): Sql => sql`
   select listed.table_id, listed.task_id, listed.record_id, entries.entry->>'path' as path
   from (${join(lists, ' union all ')}) listed, jsonb_array_elements(listed.files) as entries (entry)`
 

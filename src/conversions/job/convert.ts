@@ -37,7 +37,7 @@ export async function convert(context: Context, { conversion_id }: { conversion_
       const { table, field } = await currentField(context, conversion)
       if (!isRelabelling(field.type, conversion.target.type)) {
         if (!(await prepare(context, conversion))) return
-        const how = await howOf(context.db, conversion, table, field)
+        const how = await howToConvert(context.db, conversion, table, field)
         await fill(context, conversion, how)
         await indexChanged(context, conversion)
         await catchUp(context, conversion, how)
@@ -48,7 +48,7 @@ export async function convert(context: Context, { conversion_id }: { conversion_
   )
 }
 
-async function howOf(db: Database, { target, time_zone }: ConversionRow, table: TableDef, field: FieldDef): Promise<Conversion> {
+async function howToConvert(db: Database, { target, time_zone }: ConversionRow, table: TableDef, field: FieldDef): Promise<Conversion> {
   return conversionOf(field, { ...field, ...target }, table.id, await placeOf(db, table, time_zone, [field.type, target.type]))
 }
 
@@ -71,7 +71,7 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
     const changed = { ...field, ...conversion.target }
     await holdWriters(db, table.id)
     if (!isRelabelling(field.type, changed.type)) {
-      await convertAllChanged(db, conversion, await howOf(db, conversion, table, field))
+      await convertAllChanged(db, conversion, await howToConvert(db, conversion, table, field))
       await swapColumns(db, table.id, conversion.id, field.id)
     }
     if (!conversion.force) await requireValidViews(context, table, changed)

@@ -85,7 +85,7 @@ export const user: FieldTypeDefinition = {
   groups: { by: 'value', value: (_, column) => column, values: () => null },
   search: null,
 
-  asText: (id, _, place) => sql`(${place.users ? json(place.users.emails) : sql`(${selectEmails(place)})`} ->> (${id})::text)`,
+  asText: (id, _, place) => sql`(${place.users ? jsonb(place.users.emails) : sql`(${selectEmails(place)})`} ->> (${id})::text)`,
   fromText: (text, _, place) => memberOf(sql`lower(btrim(${text}))`, place),
   becomes: { multi_user: asList, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: {
@@ -183,9 +183,9 @@ export const selectConversionUsers = (place: ConversionPlace): Sql =>
 
 /** The current member with the address. The object of all members does not depend on the cell, so Postgres builds it once a statement. */
 const memberOf = (email: Sql, place: ConversionPlace): Sql =>
-  sql`(${place.users ? json(place.users.members) : sql`(${selectMembers(place)})`} -> ${email})::int`
+  sql`(${place.users ? jsonb(place.users.members) : sql`(${selectMembers(place)})`} -> ${email})::int`
 
-const json = (text: string): Sql => sql`${text}::jsonb`
+const jsonb = (text: string): Sql => sql`${text}::jsonb`
 
 const selectEmails = ({ account_id }: ConversionPlace): Sql =>
   sql`select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${account_id}`

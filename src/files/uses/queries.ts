@@ -81,7 +81,7 @@ async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: n
   }
 }
 
-/** The same uses as values, for another server than the one that has them. */
+/** Reads the uses, and selects them as values for a statement on another server. */
 async function read(on: RecordsNode, uses: Sql): Promise<Sql> {
   const rows = JSON.stringify(await on.query(uses))
   return sql`

@@ -61,7 +61,7 @@ export interface Database extends RecordsDatabase {
   /** True if the server coordinates nodes on which spaces can be placed. */
   readonly hasNodes: boolean
   /**
-   * To be called before a change of the table's columns, in its transaction: if the records are elsewhere, all nodes take part in it.
+   * Call it before a change of the table's columns, in the transaction of the change. If the records are elsewhere, all nodes take part in that.
    * @throws AppError 503 if one of them does not answer
    */
   requireNodes(tableId: number): void
@@ -197,7 +197,7 @@ export function openDatabase(
       return placement.hasNodes === true
     },
     requireNodes: (tableId) => {
-      if (placement.nodeOf(tableId)) placement.enteringAll?.()
+      if (placement.nodeOf(tableId)) placement.enlistAll?.()
     },
     refreshPlacement: async () => placement.refresh?.(),
     watch: (marker, committed) => {

@@ -59,10 +59,10 @@ export interface RecordsDatabase extends RecordsNode {
 /** The records of a table on a node. */
 export interface PlacedRecords extends RecordsNode {
   /**
-   * Called before a statement on the main server that names the records, in the transaction of the statement.
+   * Lets the node take part in the transaction of a statement on the main server that names the records. Called before the statement.
    * @throws AppError 503 if the statement would wait for a node that does not answer
    */
-  entering?(statement: Statement): Promise<void>
+  enlist?(statement: Statement): Promise<void>
 }
 
 /** Where the records of spaces are. */
@@ -75,10 +75,10 @@ export interface Placement {
   /** True if spaces can be placed on nodes at all. */
   readonly hasNodes?: boolean
   /**
-   * Called in a transaction that changes the definition of a table on a node, in which all nodes take part.
+   * Lets all nodes take part in the transaction. Called before it changes the columns of a table on a node.
    * @throws AppError 503 if one of them does not answer
    */
-  enteringAll?(): void
+  enlistAll?(): void
   /** Looks where the records are, after a table was created. */
   refresh?(): Promise<void>
 }
@@ -89,7 +89,7 @@ export const NOTHING_ELSEWHERE: Placement = { nodeOf: () => undefined }
 /** The handle for records on a node. */
 export function recordsOnNode(main: RecordsDatabase & { inTransaction(): boolean }, node: PlacedRecords): RecordsDatabase {
   async function onMain<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
-    await node.entering?.(statement)
+    await node.enlist?.(statement)
     return run()
   }
   function read<T>(statement: Statement, run: (on: RecordsNode) => Promise<T>): Promise<T> {

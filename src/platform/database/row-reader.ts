@@ -5,8 +5,8 @@
 import type { DataRow, PrintedCell } from './printed-rows.ts'
 
 /**
- * The name of the column from which on a row is not read: under this name it has the `PrintedCell` of that column, with the way to the next. No field
- * of a user can have the name.
+ * The name that a statement gives to the first of the columns that stay as PostgreSQL prints them, after those that are read. The row has the
+ * `PrintedCell` of the first under this name, from which `next` goes on to the others. No field of a user can have the name.
  */
 export const PRINTED = '#printed'
 

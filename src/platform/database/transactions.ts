@@ -42,7 +42,7 @@ export async function inNewTransaction<Result>(
 }
 
 /** Another server that takes part in transactions. */
-export interface TakingPart {
+export interface Participant {
   /** @returns what to throw in place of an error that the server has caused; other errors as they are */
   explain(error: unknown): unknown
   /** The transaction has ended. */
@@ -60,12 +60,12 @@ export class Transaction {
   /** Whether it has run a statement with the watched marker. */
   wroteMarker = false
   /** The nodes on whose records it has run statements. */
-  nodes: Set<TakingPart> | undefined
+  nodes: Set<Participant> | undefined
   /** How many of its statements have written records on nodes. */
   nodeWrites = 0
   #writes = 0
   /** Runs before the commit if both nodes and this server were written, so that both or neither commit. */
-  joiningCommits: NamedStatement | undefined
+  beforeCommit: NamedStatement | undefined
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
@@ -131,10 +131,10 @@ export class Transaction {
     return error
   }
 
-  /** Lets what it waits for fail now. Its connection is closed, because the server may not be able to end the statement. */
+  /** Makes its running statement fail now. The connection is closed, because the server may not be able to end the statement. */
   abandon(): void {
     if (!this.#client) return
-    // If the request fails, the statement ends by its own timeout.
+    // If the cancel request fails, the statement ends by its own timeout.
     cancelQuery(this.#client).catch(() => {})
     cutConnection(this.#client)
   }
@@ -147,7 +147,7 @@ export class Transaction {
     this.#begun = undefined
     const isOnBoth = this.nodeWrites > 0 && this.#writes > this.nodeWrites
     const commit = async () => {
-      if (isOnBoth && this.joiningCommits) await runStatement(client, this.joiningCommits)
+      if (isOnBoth && this.beforeCommit) await runStatement(client, this.beforeCommit)
       return client.query('COMMIT')
     }
     const { command } = await commit().catch((error) => {

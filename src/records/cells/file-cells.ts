@@ -144,7 +144,7 @@ export async function renewHosts(db: Database, table: TableDef, ids: { first: nu
   return written
 }
 
-/** Reads the cells before, because their server has no rows of files. A cell that is changed meanwhile is left as it is. */
+/** Reads the cells first, because their server has no rows of files. A cell that is changed meanwhile is left as it is. */
 async function renewHostsElsewhere(db: Database, table: TableDef, field: FieldDef, ids: { first: number; last: number }): Promise<number> {
   const records = db.records(table.id)
   const cell = sql`cells.${ident(field.id)}`

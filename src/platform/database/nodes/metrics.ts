@@ -1,4 +1,4 @@
-/** Metrics of the nodes that have records. Of several processes the first tells how it sees them. */
+/** Metrics of the nodes that have records. If the service has several processes, the first one reports what it sees. */
 import { gauge, type Metric } from '../../metrics.ts'
 
 export const nodeMetrics: readonly Metric[] = [

@@ -110,22 +110,22 @@ export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
   }
 
   /** Before a statement on the main server that reaches the node. */
-  async function entering(tableId: number, statement: Statement): Promise<void> {
+  async function enlist(tableId: number, statement: Statement): Promise<void> {
     const [node, transaction] = [nodeWith(tableId), openTransaction()]
     if (!transaction) return node?.requireAnswers()
     node?.join(transaction)
     if (WRITES_NOTHING.test(statement.text)) return
     transaction.nodeWrites++
-    if (hasTwoPhases) transaction.joiningCommits = IN_TWO_PHASES
+    if (hasTwoPhases) transaction.beforeCommit = IN_TWO_PHASES
   }
 
-  function enteringAll(): void {
+  function enlistAll(): void {
     const transaction = openTransaction()
     for (const node of nodes.values()) if (node.isUsed && transaction) node.join(transaction)
   }
 
   const recordsOn = (tableId: number): PlacedRecords => ({
-    entering: (statement) => entering(tableId, statement),
+    enlist: (statement) => enlist(tableId, statement),
     query: (...asked) => read(tableId, (on) => on.query(...asked)),
     queryPrinted: (...asked) => read(tableId, (on) => on.queryPrinted(...asked)),
     readShort: (...asked) => read(tableId, (on) => on.readShort(...asked)),
@@ -140,7 +140,7 @@ export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
       return [...nodes.values()].filter(({ isUsed }) => isUsed)
     },
     nodeOf: (tableId) => (placed.has(tableId) ? recordsOn(tableId) : undefined),
-    enteringAll,
+    enlistAll,
     refresh: refreshAfter,
     async follow(database) {
       const [citus] = await database.query(sql`select from pg_extension where extname = 'citus'`)
@@ -193,7 +193,7 @@ export async function askNode<Row extends object>(
     if (!answer) throw new Error(`no answer within ${limitMs} ms`)
     return answer.rows
   } finally {
-    // One that does not answer does not end the connection either.
+    // A node that does not answer does not end the connection either.
     cutConnection(client)
   }
 }

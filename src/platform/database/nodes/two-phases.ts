@@ -20,5 +20,5 @@ export const TWO_PHASES_TABLE = [
 /** Whether the cluster is prepared, as an expression. */
 export const HAS_TWO_PHASES = `to_regclass('${TABLE}') is not null`
 
-/** Changes nothing; its transaction commits in two phases. */
+/** Changes nothing, and makes the transaction that runs it commit in two phases. */
 export const IN_TWO_PHASES: NamedStatement = { name: 'two-phases', text: `delete from ${TABLE} where id = 0`, values: [] }

@@ -7,7 +7,7 @@ import { withinTime } from '../../time-limit.ts'
 import { type Database, openDatabase } from '../database.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
 import { cutConnection } from '../silent-connections.ts'
-import type { TakingPart, Transaction } from '../transactions.ts'
+import type { Participant, Transaction } from '../transactions.ts'
 
 const CHECK_EVERY_MS = 1_000
 const ANSWERS_WITHIN_MS = 1_000
@@ -23,15 +23,15 @@ export interface NodeOptions {
   log: Pick<FastifyBaseLogger, 'info' | 'warn'>
 }
 
-export class WatchedNode implements TakingPart {
-  /** As `npm run admin -- space place` takes it. */
+export class WatchedNode implements Participant {
+  /** Its address, as `npm run admin -- space place` takes it. */
   readonly name: string
   readonly database: Database
-  /** False while no table is on it. Then it is not checked. */
+  /** False while no table is on the node, which is then not checked. */
   isUsed = true
-  /** True from three seconds without an answer until the next answer: whoever wants its records is refused at once. */
+  /** True after three seconds without an answer, until the node answers again. Meanwhile requests for its records are refused at once. */
   isAway = false
-  /** True if the last check failed, so that an error of this moment is probably of the node. */
+  /** True if the last check failed: the node has probably caused the errors of this moment. */
   #isSilent = false
   #answeredAt = performance.now()
   readonly #config: pg.ClientConfig
@@ -49,12 +49,12 @@ export class WatchedNode implements TakingPart {
     void this.#check()
   }
 
-  /** @throws AppError 503 with its name if it is away */
+  /** @throws AppError 503 that names the node if it is away */
   requireAnswers(): void {
     if (this.isAway) throw this.#refusal()
   }
 
-  /** The transaction runs statements on its records; it fails when the node is found to be away. @throws AppError as `requireAnswers` */
+  /** Notes that the transaction runs statements on the node's records, and abandons it if the node is found to be away. @throws AppError as `requireAnswers` */
   join(transaction: Transaction): void {
     this.requireAnswers()
     transaction.nodes ??= new Set()
@@ -108,7 +108,7 @@ export class WatchedNode implements TakingPart {
     )
     const late = new Error(`no answer within ${ANSWERS_WITHIN_MS} ms`)
     if ((await withinTime(answer, ANSWERS_WITHIN_MS, late)) !== late) return answer
-    // If this process was busy, the answer may have arrived: it is read before the immediate.
+    // If this process was busy, the answer may have arrived already. Node reads it before it calls the immediate.
     await setImmediate()
     return Promise.race([answer, late])
   }
