@@ -20,7 +20,7 @@ import { mail } from './mail/suite.ts'
 import { measure } from './measure.ts'
 import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './options.ts'
 import { startOthers } from './others/start.ts'
-import { type Process, SERVICE_LISTENS, startArguments, startProcess } from './process.ts'
+import { type Process, postmasterIn, SERVICE_LISTENS, startArguments, startProcess } from './process.ts'
 import { processes } from './processes/suite.ts'
 import { printProfile } from './profile.ts'
 import { measureGrowth, SIZES } from './records/growth.ts'
@@ -87,7 +87,7 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
     const all = await suite.cases(prepared, { url: service.found, account, records })
     refuseUnknown(options.only, [...all.map(({ name }) => name), ...Object.keys(suite.steps ?? {})])
     const cases = all.filter(({ name }) => isWanted(options.only, name))
-    const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+    const postmaster = postmasterIn(join(dataDir, 'postgres'))
     const pids = { ours: service.child.pid ?? 0, bare: 0, postmaster }
 
     if (options.chart) {

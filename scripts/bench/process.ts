@@ -10,6 +10,9 @@ export interface Process {
   stop(): Promise<void>
 }
 
+/** The process id of the PostgreSQL server whose data is in the folder. */
+export const postmasterIn = (folder: string): number => Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0])
+
 /** What the service prints once it listens: its address is the first group. */
 export const SERVICE_LISTENS = /listens on (http[^;\s]+)/
 

@@ -36,13 +36,14 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-/** Starts a migrated server. @param options.isOwnSystem whether it differs from the server of the run as a database system */
+/**
+ * Starts a migrated server.
+ * @param options.isOwnSystem whether it differs from the server of the run as a database system; true outside of a test run, which has none
+ */
 export async function startCluster({ isOwnSystem = false } = {}): Promise<Cluster> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-replicas-'))
-  if (isOwnSystem) await createSystem(dataDir)
-  else prepareData(dataDir, { withDemo: false })
   const folder = join(dataDir, 'postgres')
-  const connection = { ...inject('postgres'), database: 'gridpost' }
+  const connection = isOwnSystem ? await createSystem(dataDir) : copyOfSystem(dataDir)
   const primary = await startIn(folder, connection)
   const servers = [primary]
   return {
@@ -60,11 +61,19 @@ export async function startCluster({ isOwnSystem = false } = {}): Promise<Cluste
   }
 }
 
+type Connection = Pick<Server['connection'], 'port' | 'user' | 'database'>
+
+function copyOfSystem(dataDir: string): Connection {
+  prepareData(dataDir, { withDemo: false })
+  return { ...inject('postgres'), database: 'gridpost' }
+}
+
 /** Runs initdb and all migrations. */
-async function createSystem(dataDir: string): Promise<void> {
+async function createSystem(dataDir: string): Promise<Connection> {
   const embedded = await openEmbeddedPostgres({ dataDir, settings: { fsync: 'off' } })
   await deploy(embedded.connection, { queues })
   await embedded.leave()
+  return embedded.connection
 }
 
 /** What belongs to the running server, and not to its data. */
@@ -104,11 +113,7 @@ function copyTree(from: string, to: string): void {
 }
 
 /** Starts the server of a folder that `openEmbeddedPostgres` made, or of a copy of one. @param more settings beside those of every server here */
-export async function startIn(
-  dir: string,
-  { port, user, database }: Pick<Server['connection'], 'port' | 'user' | 'database'>,
-  more: Record<string, string> = {},
-): Promise<Server> {
+export async function startIn(dir: string, { port, user, database }: Connection, more: Record<string, string> = {}): Promise<Server> {
   const programs = findPostgresPrograms()
   const account = chooseAccount(programs, dir)
   const connection = { host: dir, port, user, database, ssl: false as const }

@@ -1,13 +1,11 @@
 /** What requests cost on each server: the same requests to a service on one server and to one whose space is on a node, in turn. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Server } from '../../../test/support/replica.ts'
 import type { Account } from '../case.ts'
 import { cpuMs } from '../cpu.ts'
 import { drive, type Target } from '../drive.ts'
 import type { Filled } from '../foundation/data.ts'
 import { median } from '../measure.ts'
-import type { Process } from '../process.ts'
+import { type Process, postmasterIn } from '../process.ts'
 
 const ROUNDS = 5
 const BATCH = 100
@@ -128,7 +126,7 @@ async function weigh({ service, account, servers }: Side, request: Request): Pro
 }
 
 /** The socket of a server lies in its data directory. */
-const postmasterOf = ({ connection }: Server) => Number(readFileSync(join(connection.host, 'postmaster.pid'), 'utf8').split('\n')[0])
+const postmasterOf = ({ connection }: Server) => postmasterIn(connection.host)
 
 function mediansOf(rounds: Figures[]): Figures {
   return {

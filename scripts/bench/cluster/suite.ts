@@ -2,8 +2,11 @@
  * The suite "cluster": what a request costs when its space is on a node of a Citus cluster, on each server, beside a plain server in the same
  * run; and what requests notice of a space that is moved and of a node that is killed. The servers are the suite's own. It needs CITUS_DIR.
  */
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { openDatabase } from '../../../src/platform/database/database.ts'
 import { CITUS_DIR, type CitusCluster, startCitus } from '../../../test/support/citus.ts'
 import { type Cluster, type Server, startCluster } from '../../../test/support/replica.ts'
@@ -14,7 +17,6 @@ import { groundOn, makeAccount } from '../ground.ts'
 import { type Process, SERVICE_LISTENS, startArguments, startProcess } from '../process.ts'
 import { compareRequests, type Side } from './costs.ts'
 import { type Caller, underLoad } from './load.ts'
-import { runAdmin } from './placing.ts'
 
 const RECORDS = 2_000
 /** Of the table that is moved. */
@@ -34,7 +36,7 @@ export const cluster: Suite<null> = {
 }
 
 async function measureCluster({ environment }: Bench): Promise<void> {
-  const [citus, plain] = [await startCitus(), await startCluster()]
+  const [citus, plain] = [await startCitus(), await startCluster({ isOwnSystem: true })]
   const started: Process[] = []
   try {
     const start = async ({ url }: Server) => {
@@ -44,7 +46,7 @@ async function measureCluster({ environment }: Bench): Promise<void> {
       return { service, settings }
     }
     const [onPlain, onCitus] = [await start(plain.primary), await start(citus.coordinator)]
-    const placing = (...args: string[]) => runAdmin(['space', ...args], onCitus.settings)
+    const placing = placingWith(onCitus.settings)
     const sides = [await plainSide(plain, onPlain.service), await placedSide(citus, onCitus.service, placing)]
     await compareRequests(sides, { newRecord, newTask })
     const placed = sides[1] as Side
@@ -57,7 +59,15 @@ async function measureCluster({ environment }: Bench): Promise<void> {
   }
 }
 
-type Placing = (...args: string[]) => Promise<void>
+/** Runs `npm run admin -- space place` or `space move`, as the operator does. */
+type Placing = (command: 'place' | 'move', space: string, node: string) => Promise<void>
+
+const ADMIN = join(import.meta.dirname, '../../admin.ts')
+
+function placingWith(settings: Record<string, string>): Placing {
+  const env = { ...process.env, ...settings }
+  return async (...args) => void (await promisify(execFile)(process.execPath, [ADMIN, 'space', ...args], { env }))
+}
 
 async function plainSide({ primary }: Cluster, service: Process): Promise<Side> {
   const made = await makeData(primary, service.found)

@@ -3,8 +3,6 @@
  * services use the same primary and are asked in turn. The servers are the suite's own; no data directory is needed.
  */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../../src/platform/database/database.ts'
 import { type Cluster, type Server, startCluster } from '../../../test/support/replica.ts'
@@ -15,7 +13,7 @@ import { drive, type Target } from '../drive.ts'
 import { type Filled, fill } from '../foundation/data.ts'
 import { groundOn, makeAccount } from '../ground.ts'
 import { median } from '../measure.ts'
-import { type Process, SERVICE_LISTENS, startArguments, startProcess } from '../process.ts'
+import { type Process, postmasterIn, SERVICE_LISTENS, startArguments, startProcess } from '../process.ts'
 
 /** Of the primary's CPU time for a page, to that without replicas. */
 const GOAL = 0.3
@@ -72,7 +70,7 @@ const requestsOn = ({ tableId, viewId, recordIds, taskIds }: Filled): Request[] 
 ]
 
 async function compare({ environment }: Bench): Promise<void> {
-  const cluster = await startCluster()
+  const cluster = await startCluster({ isOwnSystem: true })
   const started: Process[] = []
   try {
     const start = async (settings: Record<string, string>) => {
@@ -176,7 +174,7 @@ async function weigh(target: Target, { primary, replica }: Setup['servers']): Pr
 }
 
 /** The socket of a server lies in its data directory. */
-const postmasterOf = ({ connection }: Server) => Number(readFileSync(join(connection.host, 'postmaster.pid'), 'utf8').split('\n')[0])
+const postmasterOf = ({ connection }: Server) => postmasterIn(connection.host)
 
 /** The position that the answer to a write carries. */
 async function positionOf(url: string, { secret }: Account): Promise<string> {
