@@ -1,12 +1,11 @@
 /** The running service for tests, over real HTTP. Each test creates its own account. */
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll } from 'vitest'
-import { createAccount, createUser } from '../../src/accounts/service.ts'
+import { createUser } from '../../src/accounts/service.ts'
 import { buildApp } from '../../src/app.ts'
 import { startSession } from '../../src/auth/sessions.ts'
 import { works } from '../../src/background.ts'
@@ -18,20 +17,13 @@ import type { Deps } from '../../src/platform/context.ts'
 import { startWork } from '../../src/platform/jobs/worker.ts'
 import type { Letter, Mailer } from '../../src/platform/mailer.ts'
 import { readSettings } from '../../src/settings.ts'
+import { insertAccounts, KEY_NAME, newPerson, newSpaceName, type Person, withoutPassword } from './accounts.ts'
 import { testDatabase } from './database.ts'
 import { undocumented } from './documented.ts'
 import { everySpaceElsewhere } from './elsewhere.ts'
 import { untilStopped } from './running-apps.ts'
 
-export interface Person {
-  id: number
-  email: string
-  name: string
-  password: string
-  timezone: string
-  /** The value of the session cookie. */
-  session: string
-}
+export type { Person }
 
 /** The sender of a request: the secret of a key, a person with their session, or nobody. */
 export type Caller = string | Person | null
@@ -145,35 +137,14 @@ export async function testApp(
   /** Creates an account with a space where every role has a member, a second space, keys, and a stranger in another account. */
   async function account({ timezone = 'UTC', withPassword = false }: { timezone?: string; withPassword?: boolean } = {}) {
     const at = deps.clock()
-    const ownerUser = newPerson('Olga Owner', timezone)
-    const { accountId, ownerId } = await createAccount(db, 'Test', withPassword ? ownerUser : withoutPassword(ownerUser), at)
-    const owner: Person = { ...ownerUser, id: ownerId, session: await startSession(deps, ownerId, at) }
-    const [admin, member, viewer] = [
-      await person(accountId, 'Ada Admin', timezone),
-      await person(accountId, 'Max Member', timezone),
-      await person(accountId, 'Vera Viewer', timezone),
-    ]
-    const strangerUser = newPerson('Sam Stranger', timezone)
-    const other = await createAccount(db, 'Other', withoutPassword(strangerUser), at)
-    const outsider: Person = { ...strangerUser, id: other.ownerId, session: await startSession(deps, other.ownerId, at) }
-    const space = await makeSpace(accountId, ownerId, { [admin.id]: 'admin', [member.id]: 'member', [viewer.id]: 'viewer' })
-    const otherSpace = await makeSpace(accountId, ownerId, {})
+    const accounts = await insertAccounts(deps, { timezone, withPassword })
     const keyOf = async (actor: { accountId: number; userId: number }, input: Partial<NewKey> & Pick<NewKey, 'kind'>) =>
-      (await insertKey(db, actor, { name: 'Test key', ...input }, at)).secret
-    const keys = {
-      account: await keyOf({ accountId, userId: ownerId }, { kind: 'account' }),
-      accountReadOnly: await keyOf({ accountId, userId: ownerId }, { kind: 'account', read_only: true }),
-      accountOtherSpace: await keyOf({ accountId, userId: ownerId }, { kind: 'account', space_ids: [otherSpace] }),
-      personal: await keyOf({ accountId, userId: member.id }, { kind: 'personal' }),
-      personalViewer: await keyOf({ accountId, userId: viewer.id }, { kind: 'personal' }),
-      personalOutsider: await keyOf({ accountId: other.accountId, userId: other.ownerId }, { kind: 'personal' }),
-      accountOutsider: await keyOf({ accountId: other.accountId, userId: other.ownerId }, { kind: 'account' }),
-    }
-    return { id: accountId, owner, admin, member, viewer, outsider, space, otherSpace, keys, keyOf }
+      (await insertKey(db, actor, { name: KEY_NAME, ...input }, at)).secret
+    return { ...accounts, keyOf }
   }
 
   async function makeSpace(accountId: number, ownerId: number, roles: Record<number, string>): Promise<number> {
-    const { id } = await db.prisma.space.create({ data: { accountId, name: `Space ${randomBytes(3).toString('hex')}` } })
+    const { id } = await db.prisma.space.create({ data: { accountId, name: newSpaceName() } })
     const members = [
       { userId: ownerId, role: 'admin' },
       ...Object.entries(roles).map(([userId, role]) => ({ userId: Number(userId), role })),
@@ -204,11 +175,3 @@ export async function testApp(
 
 export type TestApp = Awaited<ReturnType<typeof testApp>>
 export type TestAccount = Awaited<ReturnType<TestApp['account']>>
-
-function newPerson(name: string, timezone: string): Omit<Person, 'id' | 'session'> {
-  const email = `${name.split(' ')[0]?.toLowerCase()}.${randomBytes(5).toString('hex')}@example.com`
-  return { name, timezone, email, password: 'correct horse battery' }
-}
-
-/** Hashing a password takes long on purpose, and few tests sign in with one. */
-const withoutPassword = ({ email, name, timezone }: Omit<Person, 'id' | 'session'>) => ({ email, name, timezone })

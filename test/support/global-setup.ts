@@ -27,8 +27,11 @@ declare module 'vitest' {
 }
 
 const PREFIX = 'gridpost-test-'
-/** Nothing here outlives the run. */
-const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '128MB' }
+/** Nothing here outlives the run, and most databases not even the minute after which a vacuum would visit them. */
+const settings = {
+  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' },
+  ...{ max_connections: '200', shared_buffers: '128MB' },
+}
 
 /** With `GRIDPOST_PLACE_ALL=1` and CITUS_DIR the tests run on a cluster, and every space is on one of its nodes (database.ts). */
 const placesAll = process.env.GRIDPOST_PLACE_ALL === '1' && CITUS_DIR !== undefined
