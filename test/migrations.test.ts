@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { compareWithSchema } from '../scripts/catalogue.ts'
 import { diffSchemas } from '../scripts/schema-engine.ts'
+import { queues } from '../src/background.ts'
 import { deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
 import { DEAD_LETTERS, defineQueue } from '../src/platform/jobs/queue.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from './support/database.ts'
@@ -192,6 +193,19 @@ test('queues are created with their options, which later deploys update', async 
     client.query('SELECT name, retry_limit, dead_letter, notify FROM pgboss.queue WHERE name = $1', ['letters']),
   )
   expect(rows).toEqual([{ name: 'letters', retry_limit: 4, dead_letter: DEAD_LETTERS, notify: true }])
+})
+
+test('a deploy that changes no option of a queue writes no row of it', async () => {
+  const database = await testDatabase()
+  const versions = () =>
+    using(
+      database,
+      async (client) => (await client.query<{ name: string }>('SELECT name, xmin::text FROM pgboss.queue ORDER BY name')).rows,
+    )
+  const before = await versions()
+  expect(before.map(({ name }) => name).sort()).toEqual([...queues.map(({ name }) => name), DEAD_LETTERS].sort())
+  await deploy(database.connection, { queues })
+  expect(await versions()).toEqual(before)
 })
 
 describe('the drift check', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { getConstructionPlans, getMigrationPlans, PgBoss } from 'pg-boss'
+import { getConstructionPlans, getMigrationPlans, PgBoss, type QueueOptions, type QueueResult } from 'pg-boss'
 import bossPackage from 'pg-boss/package.json' with { type: 'json' }
 import { isDatabaseAway } from '../http/errors.ts'
 import { DEAD_LETTERS, type Queue, queueOptions } from '../jobs/queue.ts'
@@ -221,13 +221,18 @@ async function prepareQueues(client: pg.Client, queues: readonly Queue[]): Promi
   const version = await boss.schemaVersion()
   if (version !== null && version < bossPackage.pgboss.schema)
     await retryOnLock(() => runPlan(client, getMigrationPlans('pgboss', version)))
-  const there = new Set((await boss.getQueues()).map(({ name }) => name))
+  const there = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
   if (!there.has(DEAD_LETTERS)) await boss.createQueue(DEAD_LETTERS)
   for (const queue of queues) {
-    if (there.has(queue.name)) await boss.updateQueue(queue.name, queueOptions(queue))
-    else await boss.createQueue(queue.name, queueOptions(queue))
+    const [present, options] = [there.get(queue.name), queueOptions(queue)]
+    if (!present) await boss.createQueue(queue.name, options)
+    else if (!hasOptions(present, options)) await boss.updateQueue(queue.name, options)
   }
 }
+
+/** True at nearly every start, which then writes nothing. */
+const hasOptions = (present: QueueResult, options: QueueOptions) =>
+  Object.entries(options).every(([name, value]) => present[name as keyof QueueOptions] === value)
 
 /** Runs a plan without its own lock_timeout, which is longer than LOCK_TIMEOUT_MS. A plan contains BEGIN and COMMIT. */
 async function runPlan(client: pg.Client, plan: string): Promise<void> {
