@@ -8,10 +8,8 @@ import { isAccountParty } from './party.ts'
 export interface FairLimitOptions {
   /** The places while one party is alone and nobody is refused. */
   places: number
-  /** The places while several parties compete, or requests are refused. With fewer in progress, each of them ends sooner. */
-  crowdedPlaces: number
-  /** If it returns false, more places do not make those inside slower, so that all of them are given even then. */
-  isBusy?: () => boolean
+  /** The places while several parties compete, or requests are refused: with fewer in progress, each of them ends sooner. By default all. */
+  crowdedPlaces?: () => number
   /** The places that a party leaves free for others while several compete. */
   keptFree: number
   /** True if a party leaves them free even while it is alone, because its work holds places for minutes. */
@@ -177,8 +175,9 @@ export class FairLimit {
     return party
   }
 
+  /** A party that is being refused is kept: else its next requests would be served in their order, each as late as the queue is long. */
   #forgetIdle(party: Party): void {
-    if (party.inside === 0 && party.waiting.length === 0) this.#parties.delete(party.name)
+    if (party.inside === 0 && party.waiting.length === 0 && performance.now() >= party.refusingUntil) this.#parties.delete(party.name)
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
@@ -188,9 +187,9 @@ export class FairLimit {
   }
 
   #mostPlaces(now: number): number {
-    const { places, crowdedPlaces, isBusy } = this.#options
+    const { places, crowdedPlaces } = this.#options
     const isCrowded = now < this.#competingUntil || now < this.#refusingUntil
-    return isCrowded && isBusy?.() !== false ? crowdedPlaces : places
+    return isCrowded && crowdedPlaces ? crowdedPlaces() : places
   }
 
   #place(party: Party, weight: number, since: number): Place {
@@ -236,9 +235,10 @@ export class FairLimit {
     }
     for (const party of this.#turns) this.#refuseLate(party, now)
     this.#admit(now)
-    if (this.#waiting) return
+    if (this.#waiting || now < this.#refusingUntil) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined
+    for (const party of this.#parties.values()) this.#forgetIdle(party)
   }
 
   #refuseLate(party: Party, now: number): void {

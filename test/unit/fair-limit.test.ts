@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FairLimit, type FairLimitOptions, type Place } from '../../src/platform/fair-limit.ts'
 
 const OPTIONS: FairLimitOptions = {
-  ...{ places: 4, crowdedPlaces: 3, keptFree: 1 },
+  ...{ places: 4, crowdedPlaces: () => 3, keptFree: 1 },
   ...{ mostWaiting: 3, waitMs: 1_000, refusingWaitMs: 100, countedMs: 200 },
 }
 
@@ -58,18 +58,18 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a1', 'a2', 'b2'])
   })
 
-  it('gives all places if more do not make those inside slower', () => {
-    let isBusy = false
-    const { come, inside } = limitOf({ isBusy: () => isBusy })
+  it('gives the places that there are at the moment while parties compete', () => {
+    let crowdedPlaces = 4
+    const { come, inside } = limitOf({ crowdedPlaces: () => crowdedPlaces })
     come('b1', 'a1', 'a2', 'a3', 'a4')
     expect(inside()).toEqual(['b1', 'a1', 'a2', 'a3'])
-    isBusy = true
+    crowdedPlaces = 3
     come('b2')
     expect(inside()).toHaveLength(4)
   })
 
   it('lets the parties that wait take turns, however long their queues are', () => {
-    const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0 })
+    const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0 })
     come('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2')
     const served: string[] = []
     for (let [next] = inside(); next; [next] = inside()) {
@@ -121,7 +121,30 @@ describe('a fair limit', () => {
     come('a6')
     vi.advanceTimersByTime(140)
     expect(refused).toEqual(['a5', 'a6'])
+    vi.advanceTimersByTime(1_000)
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('goes on serving the newest first after a moment without requests', () => {
+    const { come, end, inside, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 2 })
+    come('a1', 'a2', 'a3', 'a4')
+    expect(refused).toEqual(['a2'])
+    end('a1', 'a4', 'a3')
+    expect(inside()).toEqual([])
+    come('a5', 'a6', 'a7')
+    end('a5')
+    expect(inside()).toEqual(['a7'])
+  })
+
+  it('serves in the order of arrival again a second after the last refusal', () => {
+    const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
+    come('a1', 'a2', 'a3')
+    end('a1', 'a3')
+    vi.advanceTimersByTime(1_020)
+    expect(vi.getTimerCount()).toBe(0)
+    come('a4', 'a5')
+    end('a4')
+    expect(inside()).toEqual(['a5'])
   })
 
   it('gives away the place of work that takes long, and counts no place twice when it ends', () => {
@@ -151,7 +174,7 @@ describe('a fair limit', () => {
   })
 
   it('runs functions, and gives their places back when they fail', async () => {
-    const { limit } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0 })
+    const { limit } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0 })
     const refusal = () => new Error('busy')
     await expect(limit.run('a', () => Promise.reject(new Error('failed')), { refusal })).rejects.toThrow('failed')
     const first = Promise.withResolvers<string>()
@@ -168,7 +191,7 @@ describe('a fair limit', () => {
   })
 
   it('refuses everybody beyond the number that can wait at all', async () => {
-    const { come, refused } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0, mostWaiting: 5_000 })
+    const { come, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 5_000 })
     come(...Array.from({ length: 2_050 }, (_, index) => `a${index}`))
     await vi.advanceTimersByTimeAsync(0)
     expect(refused).toEqual(['a2049'])

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 40_000
 
 /** A workbook at the limit takes several hundred megabytes, and a hostile one all of its time: an account gets one of the two places. */
 const readers = new FairLimit({
-  ...{ places: 2, crowdedPlaces: 2, keptFree: 1, isAlwaysShared: true },
+  ...{ places: 2, keptFree: 1, isAlwaysShared: true },
   ...{ mostWaiting: 10, waitMs: 30_000, refusingWaitMs: 30_000 },
 })
 

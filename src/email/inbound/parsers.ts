@@ -34,7 +34,7 @@ function poolOf(open: () => MailParser) {
   const all = Array.from({ length: AT_ONCE }, open)
   // The parser that was used last is used next, so that the idle processes of the others can end.
   const free = [...all]
-  const limit = new FairLimit({ places: AT_ONCE, crowdedPlaces: AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true, ...WAITING })
+  const limit = new FairLimit({ places: AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true, ...WAITING })
   const refusal = () => unavailable('Too many messages wait for a parser', 30)
   return {
     run: <Result>(party: string, fn: (parser: MailParser) => Promise<Result>): Promise<Result> =>

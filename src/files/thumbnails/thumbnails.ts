@@ -65,7 +65,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
   const workers = Array.from({ length: PROCESSES }, () => openWorkProcess<ThumbnailWork, Uint8Array>(options))
   const free = [...workers]
   const places = new FairLimit({
-    ...{ places: PROCESSES, crowdedPlaces: PROCESSES, keptFree: PROCESSES - 1, isAlwaysShared: true },
+    ...{ places: PROCESSES, keptFree: PROCESSES - 1, isAlwaysShared: true },
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
   const underway = new SharedWork<Buffer>()

@@ -23,7 +23,7 @@ export class FairPool extends pg.Pool {
     const { max } = config
     const keptFree = Math.min(KEPT_FREE, max - 1)
     this.#limit = new FairLimit({
-      ...{ places: max, crowdedPlaces: max, keptFree },
+      ...{ places: max, keptFree },
       ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
     })
     this.on('connect', (client) => this.#open.add(client))

@@ -50,7 +50,7 @@ export function watchConnections(pool: pg.Pool, { observe, silentMs }: { observe
 /** The places for queries on a pool. Of several accounts none takes all of them, because a query may run for ten seconds. */
 export function queryPlaces(size: number): FairLimit {
   const places = Math.max(1, size - KEPT_FREE)
-  return new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
+  return new FairLimit({ places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
 }
 
 /** A read that follows a printed statement on its connection. */

@@ -21,7 +21,7 @@ const WAIT_MS = 30_000
 
 export const openLargeBodies = () =>
   new FairLimit({
-    ...{ places: LARGE_AT_ONCE, crowdedPlaces: LARGE_AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true },
+    ...{ places: LARGE_AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true },
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
 
@@ -33,7 +33,7 @@ const UPLOAD_WAIT_MS = 120_000
 
 export const openUploadPlaces = () =>
   new FairLimit({
-    ...{ places: UPLOADS_AT_ONCE, crowdedPlaces: UPLOADS_AT_ONCE, keptFree: UPLOADS_AT_ONCE - UPLOADS_OF_ACCOUNT, isAlwaysShared: true },
+    ...{ places: UPLOADS_AT_ONCE, keptFree: UPLOADS_AT_ONCE - UPLOADS_OF_ACCOUNT, isAlwaysShared: true },
     ...{ mostWaiting: MOST_WAITING, waitMs: UPLOAD_WAIT_MS, refusingWaitMs: UPLOAD_WAIT_MS },
   })
 
