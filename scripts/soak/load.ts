@@ -21,7 +21,7 @@ export interface Outcome {
 }
 
 const TICK_MS = 2
-/** The longest time that a good answer takes: a refusal within half a second. So many seconds of requests may be under way. */
+/** A refusal may take half a second, and no good answer takes longer. The requests of this time may be under way at once. */
 const LONGEST_ANSWER_S = 0.5
 const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
@@ -98,6 +98,19 @@ function collector() {
       withoutRetryAfter,
       failures,
     }),
+  }
+}
+
+/** The answers of parts of one phase. */
+export function pooled(parts: readonly Outcome[]): Outcome {
+  const failures = new Map<string, number>()
+  for (const part of parts) for (const [what, count] of part.failures) failures.set(what, (failures.get(what) ?? 0) + count)
+  return {
+    seconds: parts.reduce((sum, { seconds }) => sum + seconds, 0),
+    served: parts.flatMap(({ served }) => served).sort(byValue),
+    refused: parts.flatMap(({ refused }) => refused).sort(byValue),
+    withoutRetryAfter: parts.reduce((sum, { withoutRetryAfter }) => sum + withoutRetryAfter, 0),
+    failures,
   }
 }
 

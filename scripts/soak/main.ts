@@ -1,6 +1,6 @@
 /**
- * `npm run soak`: drives a service with its own embedded PostgreSQL for minutes at 80 % of its capacity, then at 200 %, then with one
- * account that floods beside another, then by many new connections at once. Prints the figures, and fails on a violated bound. Loopback only.
+ * `npm run soak`: drives a service with its own embedded PostgreSQL in rounds at 25 and 200 % of its capacity and with one account that floods
+ * beside another, then for minutes at 80 %, then by many new connections at once. Prints the figures, and fails on a violated bound. Loopback only.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,20 +13,14 @@ import { type Process, startArguments, startProcess } from '../bench/process.ts'
 import { argumentProblem, runScript, ScriptError } from '../runtime.ts'
 import { type Caller, makeCaller } from './caller.ts'
 import { watchHealth } from './health.ts'
-import { atRate, fullSpeed, rush } from './load.ts'
+import { fullSpeed, pooled, rush } from './load.ts'
+import { CALLERS, longPhase, shortPhases } from './phases.ts'
 import { Report } from './report.ts'
 
 const USAGE = `npm run soak -- [options]
   --minutes 15      minutes at 80 % of the capacity; a tenth of it, at least 3 and at most 60 seconds, for every other phase
   --unmeasured      prints latencies and memory without judging them, for a machine that does other things`
 
-/** Callers that together keep the service fully busy. */
-const CALLERS = 32
-/** Shares of the capacity. */
-const QUIET = 0.25
-const STEADY = 0.8
-const FLOOD = 2
-const OTHER = 0.05
 /** Connections that are opened at once, as after a deployment or by a page that many open at the same time. */
 const RUSH = 600
 const SAMPLE_MS = 2_000
@@ -87,29 +81,23 @@ async function soak({ found: url, child }: Process, dataDir: string, { minutes, 
   const sampling = setInterval(() => memory.push(rssMb(child.pid ?? 0)), SAMPLE_MS)
   try {
     await fullSpeed(one, CALLERS, seconds)
-    const full = await fullSpeed(one, CALLERS, seconds)
-    const capacity = full.served.length / seconds
-    const rate = (share: number) => Math.max(1, Math.round(capacity * share))
-    report.phase(`capacity: ${CALLERS} callers`, full)
-    report.requireAllServed('capacity', full)
-
-    const quiet = await atRate(one, rate(QUIET), seconds)
-    report.phase('quiet: 25 %', quiet)
-    const otherQuiet = await atRate(other, rate(OTHER), seconds)
-    report.phase('other account alone: 5 %', otherQuiet)
-
+    const { capacities, quiet, flood, floodCpu, otherQuiet, flooder, beside } = await shortPhases(one, other, seconds, child.pid ?? 0)
     memory.length = 0
-    const steady = await atRate(one, rate(STEADY), minutes * 60)
-    report.phase('steady: 80 %', steady)
-    report.judgeAllServed('steady', steady)
+    const { steady, ...long } = await longPhase(one, minutes)
     report.requireFlatMemory(memory)
 
-    const flood = await atRate(one, rate(FLOOD), seconds)
+    capacities.push(...long.capacities)
+    report.phase(`capacity: ${CALLERS} callers`, pooled(capacities))
+    report.capacities(capacities)
+    report.requireAllServed('capacity', pooled(capacities))
+    report.phase('quiet: 25 %', quiet)
+    report.phase('other account alone: 5 %', otherQuiet)
+    report.phase('steady: 80 %', steady)
+    report.judgeAllServed('steady', steady)
     report.phase('overload: 200 %', flood)
+    report.cpu('overload', floodCpu)
     report.requireQuickRefusals('overload', flood)
     report.requireP99('overload', flood, quiet, 3)
-
-    const [flooder, beside] = await Promise.all([atRate(one, rate(FLOOD), seconds), atRate(other, rate(OTHER), seconds)])
     report.phase('one account: 200 %', flooder)
     report.phase('other account beside it: 5 %', beside)
     report.requireQuickRefusals('one account', flooder)

@@ -35,6 +35,16 @@ export class Report {
     for (const [what, count] of failures) this.#violations.push(`${name}: ${count} times ${what}`)
   }
 
+  /** How much the capacity changed while it was measured. */
+  capacities(measured: readonly Outcome[]): void {
+    const perSecond = measured.map(({ served, seconds }) => Math.round(served.length / seconds))
+    this.#rows.push(`| the capacity was ${Math.min(...perSecond)} to ${Math.max(...perSecond)} a second |`)
+  }
+
+  cpu(name: string, { load, service }: { load: number; service: number }): void {
+    this.#rows.push(`| cores in use, ${name}: service ${service.toFixed(2)}, load ${load.toFixed(2)} |`)
+  }
+
   requireAllServed(name: string, { served, refused }: Outcome): void {
     this.#require(served.length > 0 && refused.length === 0, refusalsOf(name, { served, refused }))
   }
