@@ -8,12 +8,15 @@ import type { Credentials } from './authenticate.ts'
  */
 const lastKeys = new WeakMap<object, { authorization: string; credentials: Credentials }>()
 
+/** A key has about 60 characters. A longer header, of up to 16 KB, would otherwise stay in memory as long as its connection. */
+const MOST_KEPT = 200
+
 /** @param socket of the connection @param authorization the header */
 export function keyOf(socket: object, authorization: string): Credentials {
   const last = lastKeys.get(socket)
   if (last?.authorization === authorization) return last.credentials
   const credentials = credentialsIn(authorization)
-  lastKeys.set(socket, { authorization, credentials })
+  if (authorization.length <= MOST_KEPT) lastKeys.set(socket, { authorization, credentials })
   return credentials
 }
 
