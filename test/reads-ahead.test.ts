@@ -144,6 +144,45 @@ it('answers a known caller of another account as one whom it has never seen', as
   ])
 })
 
+it('reads a task or record in the statement of its check only for callers who were admitted last time', async () => {
+  const { create, member, keys, keyOf, table, record, account } = await onRecord()
+  const { body: task } = await create(member, { title: 'Ours' })
+  const others = await onRecord()
+  const { body: own } = await others.create(others.member, { title: 'Theirs' })
+  const ofTask = (id: number) => `/api/task/${id}/get`
+  const ofRecord = `/api/table/${table}/record/${record}/get`
+  // From here on this process knows the table, and the tables of the tasks.
+  for (const path of [ofTask(task.id), ofRecord]) await app.as(keys.account).get(path)
+  await app.as(others.keys.account).get(ofTask(own.id))
+
+  /** The status, and whether the check has read what is answered. */
+  async function ask(caller: Caller, path: string) {
+    let isRead = false
+    db.readShort = (...parts) => {
+      if (parts[1] === 'who') isRead = /"#printed"/.test(parts[0].text)
+      return readShort(...parts)
+    }
+    const { status } = await app.as(caller).get(path)
+    db.readShort = readShort
+    return [status, isRead]
+  }
+
+  for (const path of [ofTask(task.id), ofRecord]) {
+    const fresh = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
+    expect([await ask(fresh, path), await ask(fresh, path)]).toEqual([
+      [200, false],
+      [200, true],
+    ])
+    expect([await ask(keys.accountOtherSpace, path), await ask(keys.accountOtherSpace, path)]).toEqual([
+      [403, false],
+      [403, false],
+    ])
+  }
+  const stranger = others.keys.personal
+  for (const isRead of [false, true]) expect(await ask(stranger, ofTask(own.id))).toEqual([200, isRead])
+  for (const isRead of [true, false]) expect(await ask(stranger, ofTask(task.id))).toEqual([403, isRead])
+})
+
 it('refuses a member who has just been removed from the space, and leaves its tasks out', async () => {
   const { path, create, member, keys, space } = await onRecord()
   await create(member, { title: 'On the record' })

@@ -35,6 +35,7 @@ const shownRecordResource: Resource<ShownRow> = {
   composedFor: definitionHere,
   idsInText: ['table_id'],
   without: recordResource,
+  checkOnly: recordResource,
 }
 
 /** The definition by which the statement can read the record, if that is on this server. */

@@ -1,8 +1,7 @@
 /** Reads one task with everything that its page shows, if possible in the statement that authorises the request. */
 import { type TableDef, titleField } from '../fields/definition.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import type { Resource } from '../platform/access/authorize.ts'
-import { callers } from '../platform/access/authorize.ts'
+import { callers, type Resource } from '../platform/access/authorize.ts'
 import type { Answer } from '../platform/answer.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import { composedOnce } from '../platform/database/composed-once.ts'
@@ -147,6 +146,7 @@ const shownTaskResource: Resource<ShownTask> = {
   },
   composedFor: placeOf,
   without: taskResource as Resource<ShownTask>,
+  checkOnly: taskResource as Resource<ShownTask>,
 }
 
 /** For a procedure that reads the task `task_id`; `shown` are its columns for `answerFrom`, if the check has read them. */

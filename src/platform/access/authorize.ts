@@ -51,6 +51,11 @@ export interface Resource<Row extends object = object> extends Selectable {
   completed?(row: Row, db: Database): Promise<object>
   /** The resource to use instead if the statement fails because a user table or one of its columns is missing. */
   readonly without?: Resource<Row>
+  /**
+   * The resource to use instead for a caller whom this process did not admit last time, if `select` also reads what is answered: that may be much,
+   * and a refusal would cost as much as an answer (read-ahead.ts).
+   */
+  readonly checkOnly?: Resource<Row>
 }
 
 export interface Access {

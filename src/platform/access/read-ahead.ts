@@ -1,7 +1,7 @@
 /**
  * Reads that are sent together with the access check: one round trip to the database instead of two. They are sent for a caller whom this
  * process has just admitted with the same credentials, so nobody else can cause them, and their result is used only if the check admits the
- * same caller again (docs/decisions/0031-reads-ahead.md).
+ * same caller again (docs/decisions/0031-reads-ahead.md). What the check itself reads of the answer is read for such a caller only, too.
  */
 import type { z } from 'zod'
 import { BoundedMap } from '../bounded-map.ts'
@@ -46,7 +46,8 @@ export async function admitExpected(
   const callers = admitted(asking.db)
   const name = nameOf(asking.credentials)
   try {
-    const admission = await admit(asking, access, isWrite, ids)
+    const isKnown = name !== undefined && callers.has(name)
+    const admission = await admit(asking, isKnown ? access : checkOnly(access), isWrite, ids)
     if (name) callers.set(name, admission.actor)
     return admission
   } catch (refusal) {
@@ -54,6 +55,13 @@ export async function admitExpected(
     throw refusal
   }
 }
+
+/** The same access, whose check reads nothing of the answer. */
+const checkOnly = memo((access: Access): Access => {
+  const { resource } = access
+  // The check itself may have a further rule.
+  return resource?.checkOnly ? { ...access, resource: { ...resource.checkOnly, check: resource.check } } : access
+})
 
 /** Whether a read may begin for the caller. */
 export function isExpected({ db, credentials }: Pick<AccessRequest, 'db' | 'credentials'>): boolean {

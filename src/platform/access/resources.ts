@@ -89,6 +89,7 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
     ids: resource.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
     select: (ids, db) => resource.select(original(ids), db),
     ...(resource.without && { without: renamed(resource.without, names) }),
+    ...(resource.checkOnly && { checkOnly: renamed(resource.checkOnly, names) }),
   }
 }
 

@@ -5,7 +5,7 @@ import { accessRequestOf, type RequestContext } from './request-context.ts'
 
 /** Checks access by the ids of the path or the body. */
 const startAdmission = (request: RequestContext, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> =>
-  (access.ahead ? admitExpected : admit)(accessRequestOf(request), access, isWrite, ids)
+  (access.ahead || access.resource?.checkOnly ? admitExpected : admit)(accessRequestOf(request), access, isWrite, ids)
 
 /** Begins what is read together with the access check. With replicas a read waits until it is known which of them may answer. */
 export const startRead = (request: RequestContext, access: Access, input: unknown): BegunRead | undefined =>
