@@ -48,6 +48,22 @@ const failure = (attempt: Promise<unknown>) =>
     (error) => (error instanceof DeliveryError ? error.failure : error),
   )
 
+/** A server that answers what came at once with what the test says. */
+async function startScripted(answer: (text: string) => string) {
+  const heard: string[] = []
+  const scripted = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('220 mx.customer.example\r\n')
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      heard.push(text)
+      socket.write(answer(text))
+    })
+  })
+  await new Promise<void>((resolve) => scripted.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void scripted.close())
+  return { port: (scripted.address() as AddressInfo).port, heard }
+}
+
 describe('delivery', () => {
   test('carries names, umlauts, threads and attachments', async () => {
     const file = { name: 'Pläne.txt', type: 'text/plain', open: async () => Readable.from([Buffer.from('.\r\nline\n.')]) }
@@ -171,6 +187,23 @@ describe('delivery', () => {
     const { port } = hostile.address() as AddressInfo
     const { refused } = await deliver({ ...server, port }, envelope(), message(), options)
     expect(refused).toMatchObject([{ failure: { code: '550', message: '550 5.1.1 No such user' } }])
+  })
+
+  test.each([
+    ['250 mx.customer.example\r\n', ['MAIL', 'RCPT', 'RCPT', 'DATA', 'content']],
+    ['250-mx.customer.example\r\n250 PIPELINING\r\n', ['MAIL RCPT RCPT DATA', 'content']],
+  ])('takes no more round trips over a kept connection than it must: %j', async (greeting, expected) => {
+    const { port, heard } = await startScripted((text) => {
+      if (text.startsWith('EHLO')) return greeting
+      // Its end may come with the content or alone.
+      if (text.startsWith('From:')) return text.endsWith('\r\n.\r\n') ? '250 OK\r\n' : ''
+      return text.replace(/^DATA/m, '354 Go on').replace(/^(MAIL|RCPT|\.).*/gm, '250 OK')
+    })
+    for (const to of ['ann', 'bob'])
+      await deliver({ ...server, port }, envelope(`${to}@customer.example`, 'cy@customer.example'), message(), options)
+    const said = heard.filter((text) => text !== '.\r\n')
+    const verbs = said.map((text) => (text.startsWith('From:') ? 'content' : text.match(/^[A-Z]+/gm)?.join(' ')))
+    expect(verbs).toEqual(['EHLO', ...expected, ...expected])
   })
 
   test('delivers nothing when it is aborted before the end of the content', async () => {

@@ -17,7 +17,10 @@ export function encodeText(text: string): EncodedText {
   const lines = text.split(/\r\n?|\n/)
   const others = count(text, NOT_PLAIN)
   if (!others && lines.every(({ length }) => length <= MAX_LINE)) return { encoding: '7bit', text: lines.join('\r\n') }
-  if (!others || others < count(text, LATIN)) return { encoding: 'quoted-printable', text: lines.map(quotedPrintable).join('\r\n') }
+  if (!others || others < count(text, LATIN)) {
+    const isPlain = others === 0
+    return { encoding: 'quoted-printable', text: lines.map((line) => quotedPrintable(line, isPlain)).join('\r\n') }
+  }
   const base64 = Buffer.from(lines.join('\r\n')).toString('base64')
   return { encoding: 'base64', text: base64.replace(BASE64_LINE, '$&\r\n') }
 }
@@ -29,8 +32,9 @@ const NOT_PLAIN = /[^\t\r\n -~]+/g
 const LATIN = /[a-z]+/gi
 const BASE64_LINE = new RegExp(`.{${MAX_LINE}}(?=.)`, 'g')
 
-function quotedPrintable(line: string): string {
-  const escaped = needsEscapes(line)
+/** @param isPlain true if the text is known to have only characters that may stand in a line, except `=` */
+function quotedPrintable(line: string, isPlain: boolean): string {
+  const escaped = needsEscapes(line, isPlain)
     ? line.replace(TO_ESCAPE, (bytes) => Buffer.from(bytes).toString('hex').toUpperCase().replace(/../g, '=$&'))
     : line
   return escaped.length <= MAX_LINE ? escaped : folded(escaped)
@@ -40,7 +44,8 @@ function quotedPrintable(line: string): string {
 const TO_ESCAPE = /[^\t -<>-~]+|[\t ]$/g
 
 /** The same in a fifth of the time for a long line, because the expression looks for the end of the line after each space. */
-const needsEscapes = (line: string): boolean => line.includes('=') || NOT_IN_LINE.test(line) || line.endsWith(' ') || line.endsWith('\t')
+const needsEscapes = (line: string, isPlain: boolean): boolean =>
+  line.includes('=') || line.endsWith(' ') || line.endsWith('\t') || (!isPlain && NOT_IN_LINE.test(line))
 const NOT_IN_LINE = /[^\t -~]/
 
 /** The line with soft breaks. Loops take half the time of an expression with the same conditions. */

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { DeliveryError, failureOf, isFaultOfServer, type SmtpError } from './failure.ts'
 import { allowedAddresses, withoutBrackets } from './host-addresses.ts'
+import { allowWholeContents, internalsOf } from './whole-contents.ts'
 
 export interface SmtpServer {
   host: string
@@ -78,15 +79,9 @@ export async function connect(server: SmtpServer, allowPrivate: boolean): Promis
   throw new DeliveryError(failureOf(last as SmtpError, false), { isFault: isFaultOfServer(last as SmtpError) })
 }
 
-/** What nodemailer 10 keeps inside. Its types do not contain it, so the tests notice when an update changes it. */
-interface Internals {
-  _envelope: { dsn?: { orcpt: string | null } }
-  _sendRcpt(recipient: string, callback: unknown): void
-}
-
 /** Gives each recipient to the server with its address: reports then name it, also if the mail is forwarded (RFC 3461 §4.2). */
 function nameRecipients(connection: SMTPConnection): void {
-  const inner = connection as unknown as Internals
+  const inner = internalsOf(connection)
   const sendRecipient = inner._sendRcpt.bind(connection)
   inner._sendRcpt = (recipient, callback) => {
     const { dsn } = inner._envelope
@@ -114,6 +109,7 @@ async function signIn(server: SmtpServer, address: string): Promise<SMTPConnecti
     allowInternalNetworkInterfaces: true,
   })
   nameRecipients(connection)
+  allowWholeContents(connection)
   // The steps report their own errors. A later error of the connection must not end the process.
   connection.on('error', () => {})
   try {

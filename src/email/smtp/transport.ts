@@ -4,9 +4,10 @@ import { Readable } from 'node:stream'
 import type nodemailerDkim from 'nodemailer/lib/dkim'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
-import { type OutgoingMessage, writeMessage } from '../composing/mime.ts'
+import { isShort, type OutgoingMessage, writeMessage, writeShort } from '../composing/mime.ts'
 import { Connections, connect, type SmtpServer, type SmtpSession, tooSlow } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type RefusedRecipient, type SmtpError } from './failure.ts'
+import { answerTo, type ContentSteps, sendWhole } from './whole-contents.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -110,25 +111,25 @@ async function deliverOver(
   }
   const progress = { hasBegun: false, isEnding: false, isHandedOver: false, stopped: undefined as unknown }
   const limit = timeLimit()
-
-  async function* content(): AsyncGenerator<Buffer> {
-    progress.hasBegun = true
-    limit.set(CONTENT_MS)
-    yield* inBlocks(signed(writeMessage(message, isSupported), dkim))
-    progress.isEnding = true
-    try {
-      await beforeEnd()
-    } catch (error) {
-      progress.stopped = error
-      throw error
-    }
-    // The final dot follows. From here on the server may accept the message even if its answer is not received.
-    progress.isHandedOver = true
-    limit.set(ANSWER_MS)
+  const steps: ContentSteps = {
+    begin() {
+      progress.hasBegun = true
+      limit.set(CONTENT_MS)
+    },
+    async beforeEnd() {
+      progress.isEnding = true
+      try {
+        await beforeEnd()
+      } catch (error) {
+        progress.stopped = error
+        throw error
+      }
+      // The final dot follows. From here on the server may accept the message even if its answer is not received.
+      progress.isHandedOver = true
+      limit.set(ANSWER_MS)
+    },
   }
 
-  // Without a buffer of its own, the stream ends only when the server has taken the rest.
-  const stream = Readable.from(content(), { objectMode: false, highWaterMark: 1 })
   // Where the server offers it, it is asked to report failures and delays, with the header of the mail alone.
   const dsn = { ret: 'HDRS' as const, ...(envelope.id !== undefined && { envid: envelope.id }), notify: 'FAILURE,DELAY' }
   const noted: NotedEnvelope = { from: envelope.from, to, use8BitMime: false, dsn }
@@ -141,7 +142,11 @@ async function deliverOver(
   signal.addEventListener('abort', stop, { once: true })
   try {
     limit.set(ENVELOPE_MS)
-    const { accepted } = await Promise.race([sendOver(connection, noted, stream), limit.exceeded])
+    const sent =
+      isShort(message) && !dkim
+        ? sendWhole(connection, noted, () => writeShort(message, isSupported), steps)
+        : sendStream(connection, noted, () => signed(writeMessage(message, isSupported), dkim), steps)
+    const { accepted } = await Promise.race([sent, limit.exceeded])
     connections.keep(server, session)
     return { accepted, refused: refused() }
   } catch (error) {
@@ -154,7 +159,6 @@ async function deliverOver(
   } finally {
     signal.removeEventListener('abort', stop)
     limit.clear()
-    stream.destroy()
   }
 }
 
@@ -212,10 +216,26 @@ async function* inBlocks(message: Buffer | Readable): AsyncGenerator<Buffer> {
   if (bytes) yield Buffer.concat(pieces)
 }
 
-const sendOver = (connection: SMTPConnection, envelope: SMTPConnection.Envelope, content: Readable) =>
-  new Promise<SMTPConnection.SentMessageInfo>((resolve, reject) =>
-    connection.send(envelope, content, (error, sent) => (error || !sent ? reject(error) : resolve(sent))),
-  )
+/** Sends a message piece by piece. */
+async function sendStream(
+  connection: SMTPConnection,
+  envelope: SMTPConnection.Envelope,
+  compose: () => Buffer | Readable,
+  { begin, beforeEnd }: ContentSteps,
+): Promise<SMTPConnection.SentMessageInfo> {
+  async function* content(): AsyncGenerator<Buffer> {
+    begin()
+    yield* inBlocks(compose())
+    await beforeEnd()
+  }
+  // Without a buffer of its own, the stream ends only when the server has taken the rest.
+  const stream = Readable.from(content(), { objectMode: false, highWaterMark: 1 })
+  try {
+    return await answerTo((answered) => connection.send(envelope, stream, answered))
+  } finally {
+    stream.destroy()
+  }
+}
 
 /** Limits the time of each part of a dialogue, however many bytes the server trickles in this time. */
 function timeLimit() {
