@@ -206,6 +206,31 @@ describe('delivery', () => {
     expect(verbs).toEqual(['EHLO', ...expected, ...expected])
   })
 
+  test.each([
+    ['refused', '552 5.3.4 Too big', { kind: 'permanent', code: '552' }],
+    ['accepted', '250 OK', { kind: 'temporary', code: 'CONNECTION' }],
+  ])('is not ended, and has failed, if the server has %s it before the end', async (_, answer, expected) => {
+    const { port, heard } = await startScripted((text) => {
+      if (text.startsWith('DATA')) return '354 Go on\r\n'
+      return text.startsWith('From:') ? `${answer}\r\n` : '250 OK\r\n'
+    })
+    const { promise: mayEnd, resolve: letEnd } = Promise.withResolvers<void>()
+    const attempt = deliver({ ...server, port }, envelope(), message(), { ...options, beforeEnd: () => mayEnd })
+    expect(await failure(attempt)).toMatchObject(expected)
+    letEnd()
+    await new Promise(setImmediate)
+    expect(heard.join('')).toMatch(/--\r\n$/)
+  })
+
+  test.each<[string, OutgoingMessage['attachments']]>([
+    ['short', []],
+    ['with a file', [{ name: 'a.txt', type: 'text/plain', open: async () => Readable.from([Buffer.from('a')]) }]],
+  ])('that is %s and cannot be composed fails with the error of composing', async (_, attachments) => {
+    const broken = message({ to: null as unknown as OutgoingMessage['to'], attachments })
+    expect(await failure(deliver(server, envelope(), broken, options))).toBeInstanceOf(TypeError)
+    expect(smtp.received).toEqual([])
+  })
+
   test('delivers nothing when it is aborted before the end of the content', async () => {
     const stopped = new Error('somebody else sends it')
     const attempt = deliver(server, envelope(), message(), { ...options, beforeEnd: () => Promise.reject(stopped) })

@@ -117,6 +117,8 @@ async function deliverOver(
       limit.set(CONTENT_MS)
     },
     async beforeEnd() {
+      // The content may have left its buffer only after the server had refused it.
+      if (limit.hasEnded()) throw tooSlow()
       progress.isEnding = true
       try {
         await beforeEnd()
@@ -139,14 +141,37 @@ async function deliverOver(
     progress.stopped = signal.reason
     limit.exceed()
   }
+  // If the message cannot be composed, the server and its connection are not at fault.
+  const composing =
+    <Content>(compose: () => Content) =>
+    (): Content => {
+      try {
+        return compose()
+      } catch (error) {
+        progress.stopped = error
+        throw error
+      }
+    }
   signal.addEventListener('abort', stop, { once: true })
   try {
     limit.set(ENVELOPE_MS)
     const sent =
       isShort(message) && !dkim
-        ? sendWhole(connection, noted, () => writeShort(message, isSupported), steps)
-        : sendStream(connection, noted, () => signed(writeMessage(message, isSupported), dkim), steps)
+        ? sendWhole(
+            connection,
+            noted,
+            composing(() => writeShort(message, isSupported)),
+            steps,
+          )
+        : sendStream(
+            connection,
+            noted,
+            composing(() => signed(writeMessage(message, isSupported), dkim)),
+            steps,
+          )
     const { accepted } = await Promise.race([sent, limit.exceeded])
+    // Without the end of the content it has delivered nothing, whatever it says.
+    if (!progress.isHandedOver) throw new Error('The server answered before the end of the content')
     connections.keep(server, session)
     return { accepted, refused: refused() }
   } catch (error) {
@@ -158,7 +183,7 @@ async function deliverOver(
     throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), { refused: refused() })
   } finally {
     signal.removeEventListener('abort', stop)
-    limit.clear()
+    limit.end()
   }
 }
 
@@ -243,13 +268,18 @@ function timeLimit() {
   // It may be exceeded when nobody waits for it any more.
   exceeded.catch(() => {})
   let timer: NodeJS.Timeout | undefined
-  const clear = () => clearTimeout(timer)
+  let hasEnded = false
   const exceed = () => reject(tooSlow())
   const set = (ms: number) => {
-    clear()
-    timer = setTimeout(exceed, ms)
+    clearTimeout(timer)
+    // The server may have answered before the end of the content, for which its sender still waits.
+    if (!hasEnded) timer = setTimeout(exceed, ms)
   }
-  return { exceeded, exceed, set, clear }
+  const end = () => {
+    hasEnded = true
+    clearTimeout(timer)
+  }
+  return { exceeded, exceed, set, end, hasEnded: () => hasEnded }
 }
 
 /** Reads the whole message before the first byte, because the signature stands above it. */
