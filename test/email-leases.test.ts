@@ -4,7 +4,18 @@ import { type AddressInfo, createServer } from 'node:net'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startDispatcher } from '../src/email/outbound/dispatcher.ts'
-import { type Lease, leaseDue, leaseNext, releaseLeases, renewLeases, stampAttempts } from '../src/email/outbound/lease.ts'
+import {
+  type Lease,
+  LeaseLost,
+  leaseDue,
+  leaseNext,
+  releaseLeases,
+  renewLeases,
+  stampAttempt,
+  stampAttempts,
+} from '../src/email/outbound/lease.ts'
+import { failedForAll } from '../src/email/outbound/outcome.ts'
+import { openSettling } from '../src/email/outbound/settling.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
@@ -90,6 +101,19 @@ test('a stamped mail is left to its worker for a minute', async () => {
   expect(await lease()).toEqual([])
   await passTime(40)
   expect(ids(await lease())).toEqual(ids(leased))
+})
+
+test('an attempt that was given back, or has ended, is not stamped any more', async () => {
+  await waiting(2, [{}])
+  const leased = (await lease()) as [Lease, Lease]
+  const context = () => systemContext(app.deps)
+  await releaseLeases(context(), [leased[0]])
+  const refused = failedForAll({ kind: 'temporary', code: '451', enhanced: null, message: 'Try again later' })
+  await openSettling(context).settle({ lease: leased[1], outcome: refused })
+  expect(await stampAttempts(context(), leased, false)).toEqual(['lost', 'lost'])
+  await expect(stampAttempt(context(), leased[0])).rejects.toThrow(LeaseLost)
+  // Their outcome would be unknown, and they would never be sent.
+  expect(await app.db.query(sql`select from outbound_emails where due_at is not null and attempted_at is not null`)).toEqual([])
 })
 
 test('the integrations of an account take turns, and so do accounts', async () => {

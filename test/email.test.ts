@@ -397,6 +397,18 @@ describe('a mail that fails', () => {
       expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } }),
     )
   })
+
+  test('is stopped before the end of its content when its integration is deleted meanwhile', async () => {
+    const { send, comment, admin, smtpId } = await desk()
+    const { promise: deleted, resolve: answer } = Promise.withResolvers<unknown>()
+    smtp.on.recipient = async () => answer((await app.as(admin).post(`/api/smtp/${smtpId}/delete`)).body)
+    const { body } = await send()
+    expect(await deleted).toEqual({ ok: true })
+    await eventually(async () =>
+      expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } }),
+    )
+    expect(smtp.received).toEqual([])
+  })
 })
 
 describe('a mail that cannot be accepted', () => {

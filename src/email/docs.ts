@@ -237,7 +237,7 @@ export const smtpDocs = operationDocs('Email', {
 
   delete: {
     summary: 'Delete an SMTP integration',
-    description: 'Mails that are still queued for it are dropped.',
+    description: 'Mails that are still queued for it are dropped, usually also those that are on their way.',
     example: { output: { ok: true } },
   },
 

@@ -14,6 +14,7 @@ import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { dkimColumns, isSameKey, replaceKey } from './authenticity/dkim-keys.ts'
 import { resume } from './outbound/faults.ts'
+import { withdrawLeases } from './outbound/lease.ts'
 import {
   DEFAULT_MAX_CONNECTIONS,
   type NewSmtpIntegration,
@@ -168,9 +169,11 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
   if (issues.length) throw badInputs(issues)
 }
 
-/** Emails that are queued for the integration are dropped by their next attempt. */
+/** Emails that are queued for the integration are dropped by their next attempt. Those on their way to its server are stopped before the end of their content. */
 export async function remove(context: Context, { integration_id: id, space_id: spaceId }: IntegrationRow): Promise<void> {
   await context.transaction(async () => {
+    // Workers lock emails before their integrations as well; in the other order the two could deadlock.
+    await withdrawLeases(context.db, id)
     const [row] = await context.db.query<{ label: string }>(sql`delete from smtp_integrations where id = ${id} returning label`)
     if (row) await audit(context, 'integration.deleted', { id, name: row.label, spaceId })
   })

@@ -184,14 +184,14 @@ export async function renewLeases(db: Database, leases: readonly Lease[]): Promi
     where o.comment_id = mine.comment_id`)
 }
 
-/** Thrown when another worker has leased the email, because this one had lost the database for longer than its lease. */
+/** Thrown when the lease has ended, or another worker has leased the email, because this one had lost the database for longer than its lease. */
 export class LeaseLost extends Error {}
 
-/** Stamps the attempt just before the end of the content is sent. @throws LeaseLost */
+/** Stamps the attempt just before the end of the content is sent, unless its lease has ended meanwhile. @throws LeaseLost */
 export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
   const stamped = await db.execute(sql`
     update outbound_emails set attempted_at = localtimestamp
-    where comment_id = ${comment_id} and lease = ${lease} and attempted_at is null`)
+    where comment_id = ${comment_id} and lease = ${lease} and leased_until is not null and attempted_at is null`)
   if (!stamped) throw new LeaseLost()
 }
 
@@ -213,7 +213,7 @@ export async function stampAttempts(
         ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`} skip locked
       ), stamped as (
         update outbound_emails o set attempted_at = localtimestamp from mine m
-        where o.comment_id = m.comment_id and o.lease = m.lease and o.attempted_at is null returning o.comment_id, o.lease
+        where o.comment_id = m.comment_id and o.lease = m.lease and o.leased_until is not null and o.attempted_at is null returning o.comment_id, o.lease
       )
       select comment_id, lease, s.is_stamped is not null as is_stamped
       from mine left join (select comment_id, lease, true as is_stamped from stamped) s using (comment_id, lease)`,
@@ -228,6 +228,20 @@ export async function stampAttempts(
 export async function releaseLeases({ db }: Context, leases: readonly Lease[]): Promise<void> {
   await db.execute(sql`
     update outbound_emails o set leased_until = null from ${leased(leases)} where o.comment_id = l.comment_id and o.lease = l.lease`)
+}
+
+/**
+ * Takes the emails of an integration from their workers, so that attempts that are not stamped yet end without a delivery. Leaves out those
+ * that another transaction has locked: they are being stamped, or have ended.
+ */
+export async function withdrawLeases(db: Database, integrationId: number): Promise<void> {
+  await db.execute(sql`
+    update outbound_emails o set leased_until = null from (
+      select comment_id from outbound_emails
+      where smtp_integration_id = ${integrationId} and due_at is not null and leased_until is not null and attempted_at is null
+      for update skip locked
+    ) mine
+    where o.comment_id = mine.comment_id`)
 }
 
 /** Ends the lease of an email that nothing is to be done for any more. */
