@@ -7,28 +7,26 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { noteSessionUse, SESSION_COOKIE, sessionSeconds } from './auth/sessions.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
-import { authenticate, type Credentials } from './platform/access/authenticate.ts'
-import { keyOf } from './platform/access/bearer-key.ts'
+import { authenticate } from './platform/access/authenticate.ts'
 import type { Deps } from './platform/context.ts'
 import { answerHeaders } from './platform/http/answer-headers.ts'
 import { respondToClientError } from './platform/http/client-error.ts'
-import { isCrossSite } from './platform/http/cross-site.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
 import { AppError, errorAnswer } from './platform/http/errors.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
-import { hangUpSignal } from './platform/http/hang-up.ts'
 import { mountHealth } from './platform/http/health.ts'
+import { type Application, type Cookies, HttpRequest } from './platform/http/http-request.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { type RefuseMethod, watchMethods } from './platform/http/other-methods.ts'
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
 import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writes.ts'
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
+import { logOnDemand } from './platform/http/request-log.ts'
 import { mountRest } from './platform/http/rest.ts'
-import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
+import { mountRpc, RPC_BODY_LIMIT } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { ownPart } from './platform/processes/own-part.ts'
-import { tokenHash } from './platform/secrets.ts'
 import { appRouter, mountRoutes } from './router.ts'
 
 declare module 'fastify' {
@@ -54,7 +52,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitClients(app, limits)
   const cookies = await openCookies(app)
   const overload = openOverloadProtection(deps.metrics)
-  addRequestContext(app, { deps, cookies, overload })
+  addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, noteUse: useOf(deps, overload) })
   if (deps.replicas) answerPositions(app, deps.replicas)
   logAnswers(app)
   measureRequests(app, deps.metrics)
@@ -82,7 +80,7 @@ export function buildOperatorApp(deps: Deps): FastifyInstance {
 function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstance {
   const newRequestId = requestIds()
   const headers = answerHeaders(settings)
-  return Fastify({
+  const app = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     // `logAnswers` writes one line for each request in place of Fastify's two.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -110,6 +108,8 @@ function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstan
       respondToClientError(error, socket as Socket, { ...headers, 'x-request-id': requestId })
     },
   })
+  logOnDemand(app.log)
+  return app
 }
 
 const refuseSchema = (): never => {
@@ -118,28 +118,40 @@ const refuseSchema = (): never => {
 
 // Hooks that run for every request use callbacks: creating a promise would cost more than their work.
 
-/** The parts that the context of a request is made of. */
-interface Parts {
-  deps: Deps
-  cookies: Cookies
-  overload: OverloadProtection
-}
-
-function addRequestContext(app: FastifyInstance, parts: Parts): void {
-  const headers = answerHeaders(parts.deps.settings)
+function addRequestContext(app: FastifyInstance, application: Application): void {
+  const headers = answerHeaders(application.deps.settings)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, done) => {
-    request.context = contextOf(parts, request, reply)
+    request.context = new HttpRequest(application, request, reply)
     reply.headers(headers)
     reply.header('x-request-id', request.id)
     done()
   })
 }
 
+/** Returns what notes that a key or a session was used. */
+function useOf(deps: Deps, overload: OverloadProtection): Application['noteUse'] {
+  return (request, actor, lastSeenAt) => {
+    const { context } = request
+    overload.learn(request, context.credentials, actor.accountId)
+    if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, context.now)
+    const token = noteSessionUse(deps, actor, { lastSeenAt, sender: context }, context.now) && context.cookie(SESSION_COOKIE)
+    if (token) context.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })
+  }
+}
+
 function logAnswers(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request
-    request.log.info({ method, route: routeOptions.url ?? 'none', status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
+    const { id, method, context } = request
+    const answered = {
+      request_id: id,
+      method,
+      route: context.route.url ?? 'none',
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+    }
+    // The logger of the request would be created for this line alone.
+    app.log.info(answered, 'answered')
     done()
   })
 }
@@ -176,8 +188,6 @@ function answerUnknownPaths(app: FastifyInstance, refuseMethod: RefuseMethod): v
     reply.code(status).headers(headers).send(body)
   })
 }
-
-type Cookies = Pick<FastifyInstance, 'parseCookie' | 'serializeCookie'>
 
 /** Registers the plugin in a scope without routes, because its hooks would run for every answer, and few answers set a cookie. */
 async function openCookies(app: FastifyInstance): Promise<Cookies> {
@@ -228,67 +238,3 @@ function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.listenerCount('readable')) raw.removeAllListeners('readable')
   raw.resume()
 }
-
-function contextOf({ deps, cookies, overload }: Parts, request: FastifyRequest, reply: FastifyReply): RequestContext {
-  const { headers } = request
-  const credentials = credentialsOf(request, cookies)
-  const now = deps.clock()
-  const key = headers['idempotency-key']
-  let hangUp: AbortSignal | undefined
-  const sender = { ip: request.ip, userAgent: headers['user-agent'] ?? '' }
-  const setCookie: RequestContext['setCookie'] = (name, value, { maxAgeSeconds }) =>
-    void reply.header(
-      'set-cookie',
-      cookies.serializeCookie(name, value, {
-        path: '/',
-        httpOnly: true,
-        sameSite: 'lax',
-        secure: deps.publicUrl().startsWith('https:'),
-        maxAge: maxAgeSeconds,
-      }),
-    )
-  return {
-    deps,
-    requestId: request.id,
-    log: request.log,
-    ...sender,
-    credentials,
-    isCrossSite: isCrossSite(deps, request),
-    now,
-    idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],
-    ifMatch: headers['if-match'],
-    position: headers[POSITION_HEADER] as string | undefined,
-    setHeader: (name, value) => void reply.header(name, value),
-    // The calls of a batch share it.
-    signal: () => {
-      hangUp ??= hangUpSignal(reply)
-      return hangUp
-    },
-    cookie: (name) => (headers.cookie ? cookies.parseCookie(headers.cookie)[name] : undefined),
-    setCookie,
-    onUse: (actor, lastSeenAt) => {
-      overload.learn(request, credentials, actor.accountId)
-      if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, now)
-      const token = noteSessionUse(deps, actor, { lastSeenAt, sender }, now) && sessionToken(request, cookies)
-      if (token) setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })
-    },
-  }
-}
-
-/** One key for each call of an RPC batch, where an empty part means no key. An entirely empty header is an invalid key. */
-function idempotencyKeys(url: string, header: string): (string | undefined)[] {
-  const isBatch = url.startsWith(RPC_PREFIX) && /[?&]batch=1(&|$)/.test(url)
-  if (!isBatch || header === '') return [header]
-  return header.split(',').map((part) => part.trim() || undefined)
-}
-
-/** If both a cookie and a key are sent, the key is used (contract.md §2). */
-function credentialsOf(request: FastifyRequest, cookies: Cookies): Credentials {
-  const { headers } = request
-  if (headers.authorization !== undefined) return keyOf(request.raw.socket, headers.authorization)
-  const token = sessionToken(request, cookies)
-  return token ? { kind: 'session', tokenHash: tokenHash(token) } : { kind: 'none' }
-}
-
-const sessionToken = ({ headers }: FastifyRequest, cookies: Cookies) =>
-  headers.cookie && cookies.parseCookie(headers.cookie)[SESSION_COOKIE]

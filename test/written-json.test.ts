@@ -85,6 +85,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext
   return {
     deps,
     requestId: 'req-1',
+    route: request.routeOptions.config,
     log: deps.log as unknown as FastifyBaseLogger,
     ip: '127.0.0.1',
     userAgent: '',

@@ -4,17 +4,21 @@ import { DEVICE_COOKIE, DEVICE_SECONDS } from './known-device.ts'
 import type { SignedIn, Visitor } from './service.ts'
 import { SESSION_COOKIE, sessionSeconds } from './sessions.ts'
 
-export const visitorOf = ({ ip, userAgent, cookie }: RequestContext): Visitor => ({ ip, userAgent, deviceCookie: cookie(DEVICE_COOKIE) })
+export const visitorOf = (request: RequestContext): Visitor => ({
+  ip: request.ip,
+  userAgent: request.userAgent,
+  deviceCookie: request.cookie(DEVICE_COOKIE),
+})
 
 export function setSession(request: RequestContext, { token, device }: SignedIn): void {
   request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(request.deps.settings) })
   setDevice(request, device)
 }
 
-export const setDevice = ({ setCookie }: RequestContext, device: string): void =>
-  setCookie(DEVICE_COOKIE, device, { maxAgeSeconds: DEVICE_SECONDS })
+export const setDevice = (request: RequestContext, device: string): void =>
+  request.setCookie(DEVICE_COOKIE, device, { maxAgeSeconds: DEVICE_SECONDS })
 
 /** Clears the cookie of the session that has ended, if it is the one of the request. The device stays known. */
-export function clearSession({ setCookie }: RequestContext, { isCurrent }: { isCurrent: boolean }): void {
-  if (isCurrent) setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
+export function clearSession(request: RequestContext, { isCurrent }: { isCurrent: boolean }): void {
+  if (isCurrent) request.setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
 }

@@ -2,8 +2,9 @@
  * Metrics for Prometheus. Each feature describes its own, and `deps.ts` lists them all. A label takes few values: the pattern of a route,
  * the name of a queue or a state, never an id.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, type Metric as PromMetric, Registry } from 'prom-client'
 import type { Deps } from './context.ts'
+import { Durations, type Labels, type Observer } from './durations.ts'
 import type { Series } from './processes/messages.ts'
 import { withinTime } from './time-limit.ts'
 
@@ -12,8 +13,6 @@ declare module './context.ts' {
     metrics: Metrics
   }
 }
-
-export type Labels = Record<string, string>
 
 interface Described {
   name: `gridpost_${string}`
@@ -59,6 +58,8 @@ export interface Metrics {
   count(metric: CounterMetric, labels?: Labels, by?: number): void
   /** Notes how long something took. */
   observe(metric: DurationMetric, seconds: number, labels?: Labels): void
+  /** Returns what notes how long something with these labels took: for what happens often. */
+  observer(metric: DurationMetric, labels?: Labels): Observer
   /**
    * All metrics in the text format. A gauge that cannot be read in time is left out, so that a scrape shows the rest even if the
    * database is down.
@@ -84,7 +85,7 @@ const failedReads = counter({
 export function openMetrics(metrics: readonly Metric[]): Metrics {
   const registry = new Registry()
   const counters = new Map<Metric, Counter>()
-  const durations = new Map<Metric, Histogram>()
+  const durations = new Map<Metric, Durations>()
   const readings: GaugeReading[] = []
   let hasDefaults = false
   let scrape: Promise<string> | undefined
@@ -93,9 +94,16 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
     const { name, help, labels = [] } = metric
     const options = { name, help, labelNames: [...labels], registers: [registry] }
     if (metric.kind === 'counter') counters.set(metric, new Counter(options))
-    if (metric.kind === 'duration') durations.set(metric, new Histogram({ ...options, buckets: [...metric.buckets] }))
+    if (metric.kind === 'duration') durations.set(metric, registered(new Durations({ ...metric, labels })))
     if (metric.kind === 'gauge') readings.push(new GaugeReading(metric, new Gauge(options)))
   }
+
+  function registered(series: Durations): Durations {
+    registry.registerMetric(series as unknown as PromMetric)
+    return series
+  }
+
+  const observer: Metrics['observer'] = (metric, labels = {}) => durations.get(metric)?.observer(labels) ?? NOT_OBSERVED
 
   const count: Metrics['count'] = (metric, labels = {}, by = 1) => counters.get(metric)?.inc(labels, by)
 
@@ -118,7 +126,8 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
 
   return {
     count,
-    observe: (metric, seconds, labels = {}) => durations.get(metric)?.observe(labels, seconds),
+    observe: (metric, seconds, labels) => observer(metric, labels)(seconds),
+    observer,
     text: (deps) => {
       // Scrapes at the same time share one set of readings, so that they cannot take all connections.
       scrape ??= collect(deps).finally(() => {
@@ -132,6 +141,8 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
     },
   }
 }
+
+const NOT_OBSERVED: Observer = () => {}
 
 /** A gauge, and the reading that fills it. */
 class GaugeReading {

@@ -57,11 +57,12 @@ export const databaseMetrics: readonly Metric[] = [
 
 /** Measures statements. */
 export function statementTimer(metrics: Metrics): ObserveStatement {
+  const observe = metrics.observer(statements)
   return () => {
     const sentAt = performance.now()
     return () => {
       const seconds = (performance.now() - sentAt) / 1000
-      metrics.observe(statements, seconds)
+      observe(seconds)
       if (seconds > SLOW_SECONDS) metrics.count(slowStatements)
     }
   }

@@ -2,7 +2,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
+import type { Observer } from '../durations.ts'
 import type { FairLimit } from '../fair-limit.ts'
+import { memo } from '../memo.ts'
 import { counter, duration, gauge, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
 import { metricsOfAll } from '../processes/member.ts'
 import { membership } from '../processes/own-part.ts'
@@ -47,10 +49,14 @@ export const httpMetrics: readonly Metric[] = [
 
 /** Measures each request by the pattern of its route. All paths that do not exist share one value. */
 export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
-    const route = routeOptions.url ?? 'none'
-    if (!routeOptions.config.isStream)
-      metrics.observe(requests, reply.elapsedTime / 1000, { method, route, status: String(reply.statusCode) })
+  const observers = memo((_route: object) => new Map<string, Observer>())
+  app.addHook('onResponse', ({ method, context: { route } }, reply, done) => {
+    if (route.isStream) return done()
+    const known = observers(route)
+    const name = `${method} ${reply.statusCode}`
+    const observe = known.get(name) ?? metrics.observer(requests, { method, route: route.url ?? 'none', status: String(reply.statusCode) })
+    known.set(name, observe)
+    observe(reply.elapsedTime / 1000)
     done()
   })
 }

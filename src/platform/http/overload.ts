@@ -99,12 +99,13 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
       app.decorateRequest('party')
       app.decorateRequest('inProgress')
       app.addHook('onRequest', (request, reply, done) => {
-        if (request.routeOptions.config.isAlwaysServed) return done()
+        const { config } = request.routeOptions
+        if (config.isAlwaysServed) return done()
         const party = partyOf(request)
         const weight = weightOf(request.url)
         request.party = party
         request.place = limit.tryEnter(party, weight)
-        if (!request.routeOptions.config.isUpload) request.inProgress = requestBegins()
+        if (!config.isUpload) request.inProgress = requestBegins()
         if (request.place) runFor(party, done)
         else enterLater(request, reply, party, weight, done)
       })

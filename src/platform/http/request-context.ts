@@ -1,6 +1,6 @@
 /** What a request is to procedures and plain routes: its sender, its budget, and the context of the services that it calls. */
 import type { Readable } from 'node:stream'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyContextConfig } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
 import type { BegunRead } from '../access/read-ahead.ts'
@@ -15,6 +15,8 @@ import type { Placeholders, WrittenJson } from './written-json.ts'
 export interface RequestContext {
   deps: Deps
   requestId: string
+  /** The options of the route, with its pattern. Fastify's `routeOptions` are made anew each time. */
+  route: FastifyContextConfig & { url?: string }
   log: FastifyBaseLogger
   ip: string
   userAgent: string
@@ -40,6 +42,8 @@ export interface RequestContext {
   admitting?: Promise<Admission> | undefined
   /** What was read together with the access check (REST). */
   begun?: BegunRead | undefined
+  /** The ids of the path (REST). */
+  pathIds?: Record<string, number | string> | undefined
   /** The file of an upload over REST. */
   received?: ReceivedBytes | undefined
   /** Over REST: sends the bytes in base64 as `data` of the answer, while they are read. The answer has an empty `data` and their `size`. */
@@ -49,7 +53,7 @@ export interface RequestContext {
   /** The written answers for which placeholders stand in the envelope (RPC). */
   placeholders?: Placeholders
   /** What a replica must have replayed for the reads of this request (read-your-writes.ts). */
-  needed?: Promise<WalPosition | undefined>
+  needed?: Promise<WalPosition | undefined> | undefined
   /** Whether one of its procedures may have written; undefined if it has reached none. */
   mayHaveWritten?: boolean
   /** Whether the credentials are valid and the request was counted. */
@@ -91,5 +95,7 @@ function showBudget(ctx: RequestContext, budget: Budget | null): AppError | unde
 }
 
 /** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */
-export const serviceContext = ({ deps, now, ip, log, signal }: RequestContext, actor: Actor): Context =>
-  contextOf(deps, { actor, now, ip, log, signal: signal() })
+export const serviceContext = (request: RequestContext, actor: Actor): Context => {
+  const { deps, now, ip, log } = request
+  return contextOf(deps, { actor, now, ip, log, signal: request.signal() })
+}

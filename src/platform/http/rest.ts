@@ -81,6 +81,7 @@ function mount(
     onRequest: async (request, reply) => {
       const ctx = contextOf(request)
       const ids = idsOfPath(request.params as Record<string, string>)
+      ctx.pathIds = ids
       noteCall(ctx, type)
       const query = access.ahead && openapi.method === 'GET' ? { ...fromQuery(request.query as Query, input, pathIds), ...ids } : undefined
       const bytes = bodyBytes(request)
@@ -195,7 +196,7 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
       throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
         issues: [{ path: [id], message: 'is given in the path, not in the body' }],
       })
-  const whole = { ...given, ...idsOfPath(request.params as Record<string, string>) }
+  const whole = { ...given, ...(ctx.pathIds ?? idsOfPath(request.params as Record<string, string>)) }
   if (ctx.admitting) {
     ctx.begun = startRead(ctx, meta.access, whole)
     ctx.admission = await ctx.admitting
