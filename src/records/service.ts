@@ -13,6 +13,7 @@ import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { withdrawForCells } from '../tables/cells/lossy-change.ts'
+import { guessedDefinition } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
@@ -30,6 +31,10 @@ type AnyAnswer = Answer<AnyRecord>
  * @throws AppError 404 if the record has just been deleted
  */
 export async function get(context: Context, table: TableRef, record: RecordRef, shown?: PrintedCell | StoredRow): Promise<AnyAnswer> {
+  const known = shown instanceof PrintedCell ? guessedDefinition(context.db, table.id) : undefined
+  // Most records are read by the latest definition, and then nothing has to be waited for.
+  if (known?.version === table.version && !known.isConverting)
+    return { value: writeRecord(known, shown as PrintedCell), version: record.version }
   return readWithDefinition<AnyAnswer>(context, table, async (definition) => {
     const read = definition.version === table.version ? shown : undefined
     if (read instanceof PrintedCell) return { value: writeRecord(definition, read), version: record.version }

@@ -2,6 +2,7 @@ import { type AnyProcedure, type AnyRouter, callTRPCProcedure, initTRPC, TRPCErr
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { callerOf, joinMiddlewares } from '../../src/platform/http/joined-middlewares.ts'
+import { Id } from '../../src/platform/http/schemas.ts'
 
 /** A router whose middlewares note what they are given, and the notes. */
 function noting() {
@@ -22,6 +23,10 @@ function noting() {
         notes.push({ at: 'resolver', ctx, input })
         return { ...input, dropped: true }
       }),
+    ids: noted
+      .input(z.strictObject({ table_id: Id, record_id: Id }))
+      .output(z.strictObject({ table_id: z.number(), record_id: z.number() }))
+      .query(({ input }) => input),
     twice: noted
       .use(({ ctx, next }) => {
         notes.push({ at: 'second', ctx })
@@ -81,6 +86,18 @@ describe('joined middlewares do what tRPC does', () => {
     ['get', 'query', { id: 1 }],
     ['get', 'query', { id: 'one' }],
     ['get', 'query', undefined],
+    ['ids', 'query', { table_id: 1, record_id: 2_147_483_647 }],
+    ['ids', 'query', { table_id: 1, record_id: 2_147_483_648 }],
+    ['ids', 'query', { table_id: 0, record_id: 2 }],
+    ['ids', 'query', { table_id: 1.5, record_id: 2 }],
+    ['ids', 'query', { table_id: '1', record_id: 2 }],
+    ['ids', 'query', { table_id: Number.NaN, record_id: 2 }],
+    ['ids', 'query', { table_id: 1 }],
+    ['ids', 'query', { table_id: 1, record_id: 2, other: 3 }],
+    ['ids', 'query', { table_id: 1, other: 3 }],
+    ['ids', 'query', [1, 2]],
+    ['ids', 'query', null],
+    ['ids', 'query', undefined],
     ['twice', 'mutation', { id: 2 }],
     ['otherInput', 'query', { id: 'replaced' }],
     ['refused', 'query', undefined],

@@ -77,7 +77,7 @@ function composeFor(question: AccessQuestion, db: Database, subject: object): (c
       subject,
     ),
   )
-  return ({ ids: given, ...claim }) => run({ ...given, ...claim })
+  return ({ ids: given, tokenHash, today }) => run({ ...given, tokenHash, today })
 }
 
 function compose(

@@ -47,6 +47,15 @@ export type Credentials = { kind: 'none' } | { kind: 'invalid' } | KnownCredenti
 export interface KnownCredentials {
   kind: 'key' | 'session'
   tokenHash: Buffer
+  /** From `nameOf`. A connection keeps those of its key, so it is found once for many requests. */
+  name?: string
+}
+
+/** The name under which callers are remembered; undefined without credentials. */
+export function nameOf(credentials: Credentials): string | undefined {
+  if (!('tokenHash' in credentials)) return undefined
+  credentials.name ??= `${credentials.kind} ${credentials.tokenHash.toString('latin1')}`
+  return credentials.name
 }
 
 /** The credentials as a request presents them. */
@@ -59,7 +68,7 @@ interface Claim {
 export interface Authentication extends Claim {
   db: Database
   /** Called once the principal is known: for rate limits, and to note the last use. */
-  onAuthenticated(actor: Actor, found: { lastSeenAt: string | null }): Promise<void>
+  onAuthenticated(actor: Actor, found: { lastSeenAt: string | null }): Promise<void> | void
   /** Called when the credentials are refused: counts the request by its address. @returns the error to throw, 401 or 429 */
   onRefused(refusal: AppError): AppError
 }

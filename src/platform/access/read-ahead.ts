@@ -8,7 +8,7 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { Database } from '../database/database.ts'
 import { isValidText } from '../http/text-encoding.ts'
 import { memo } from '../memo.ts'
-import type { Actor, Credentials } from './authenticate.ts'
+import { type Actor, nameOf } from './authenticate.ts'
 import { type Access, type AccessRequest, type Admission, admit, type ExpectedCaller, type ReadAhead } from './authorize.ts'
 
 /** A read that has begun. */
@@ -32,9 +32,6 @@ const MOST_CALLERS = 10_000
 
 /** The callers who were admitted last, by their credentials. */
 const admitted = memo((_: Database) => new BoundedMap<string, ExpectedCaller>(MOST_CALLERS))
-
-const nameOf = (credentials: Credentials): string | undefined =>
-  'tokenHash' in credentials ? `${credentials.kind} ${credentials.tokenHash.toString('latin1')}` : undefined
 
 /** Admits as `admit` does, and remembers the caller. After a refusal nothing is read ahead for the next request. */
 export async function admitExpected(

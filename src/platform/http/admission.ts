@@ -9,7 +9,9 @@ const startAdmission = (request: RequestContext, access: Access, isWrite: boolea
 
 /** Begins what is read together with the access check. With replicas a read waits until it is known which of them may answer. */
 export const startRead = (request: RequestContext, access: Access, input: unknown): BegunRead | undefined =>
-  access.ahead && !request.deps.replicas ? beginRead(accessRequestOf(request), access, input) : undefined
+  access.ahead && !request.deps.replicas ? beginRead(callerOf(request), access, input) : undefined
+
+const callerOf = ({ deps: { db }, credentials }: RequestContext) => ({ db, credentials })
 
 /** A body of this size has usually arrived with the headers, so that it is read before the access check has left the process. */
 const ARRIVED_BYTES = 4_096
@@ -29,7 +31,7 @@ interface Arrived {
  * the handler waits for it, or `answerError` in app.ts if the body fails.
  */
 export async function admitByPath(request: RequestContext, access: Access, { isWrite, ids, query, bytes }: Arrived): Promise<void> {
-  const isWaiting = access.ahead && !query && bytes <= ARRIVED_BYTES && !request.deps.replicas && isExpected(accessRequestOf(request))
+  const isWaiting = access.ahead && !query && bytes <= ARRIVED_BYTES && !request.deps.replicas && isExpected(callerOf(request))
   const admitting = startAdmission(request, access, isWrite, ids)
   if (isWaiting) {
     request.admitting = admitting
@@ -46,15 +48,20 @@ interface Admitted {
   ahead: Promise<unknown> | undefined
 }
 
-/** Admits a call of a procedure, if its request has not been admitted yet (REST). @param input as it was sent, with the ids */
+/** How the request was admitted before its procedure was called (REST). */
+export function admittedBefore({ admission, begun }: RequestContext): Admitted | undefined {
+  return admission && { admission, ahead: begun && resultFor(begun, admission.actor) }
+}
+
+/** Admits a call of a procedure whose request has not been admitted yet. @param input as it was sent, with the ids */
 export async function admitCall(
   request: RequestContext,
   access: Access,
   isWrite: boolean,
   input: Record<string, unknown>,
 ): Promise<Admitted> {
-  const admitting = request.admission ?? startAdmission(request, access, isWrite, input)
-  const begun = request.admission ? request.begun : startRead(request, access, input)
+  const admitting = startAdmission(request, access, isWrite, input)
+  const begun = startRead(request, access, input)
   const admission = await admitting
   return { admission, ahead: begun && resultFor(begun, admission.actor) }
 }

@@ -6,6 +6,8 @@
  * interleaved rounds).
  */
 import { type AnyProcedure, type AnyRouter, getTRPCErrorFromUnknown } from '@trpc/server'
+import { z } from 'zod'
+import { Id, MAX_ID } from './schemas.ts'
 import { WrittenJson } from './written-json.ts'
 
 interface Options {
@@ -29,16 +31,16 @@ interface Middleware {
 
 /** Joins the middlewares of each procedure, in place. Call it once, when the router is complete. @returns the router */
 export function joinMiddlewares<Router extends AnyRouter>(router: Router): Router {
-  for (const { _def } of Object.values(router._def.procedures) as unknown as { _def: { middlewares: Middleware[] } }[])
-    _def.middlewares = [joined(_def.middlewares)]
+  for (const { _def } of Object.values(router._def.procedures) as unknown as { _def: { middlewares: Middleware[]; inputs: unknown[] } }[])
+    _def.middlewares = [joined(_def.middlewares, idsOnly(_def.inputs))]
   return router
 }
 
-function joined(middlewares: readonly Middleware[]): Middleware {
+/** @param ids the names of the input, if it has nothing but ids */
+function joined(middlewares: readonly Middleware[], ids: readonly string[] | undefined): Middleware {
   return (options) => {
     const { type, path, meta, signal, batchIndex } = options
-    /** A middleware that throws gives its caller an error as a value, as all results are. */
-    async function call(index: number, ctx: object, input: unknown, getRawInput: Options['getRawInput']): Promise<unknown> {
+    function enter(index: number, ctx: object, input: unknown, getRawInput: Options['getRawInput']): Promise<unknown> | undefined {
       const next = (given: NextOptions = {}) =>
         call(
           index + 1,
@@ -46,10 +48,17 @@ function joined(middlewares: readonly Middleware[]): Middleware {
           'input' in given ? given.input : input,
           given.getRawInput ?? getRawInput,
         )
+      return middlewares[index]?.({ ctx, input, getRawInput, type, path, meta, signal, batchIndex, next })
+    }
+    /** A middleware that throws gives its caller an error as a value, as all results are. Each promise that a call needs not make saves time. */
+    async function call(index: number, ctx: object, input: unknown, getRawInput: Options['getRawInput']): Promise<unknown> {
       try {
-        const middleware = middlewares[index]
-        if (middleware?._type === 'output') return await checkOutput(middleware, next)
-        return await middleware?.({ ctx, input, getRawInput, type, path, meta, signal, batchIndex, next })
+        const raw = ids && input === undefined && middlewares[index]?._type === 'input' ? await getRawInput() : undefined
+        const isParsed = ids && raw !== undefined && hasOnlyIds(raw, ids)
+        const [at, parsed] = isParsed ? [index + 1, raw] : [index, input]
+        const middleware = middlewares[at]
+        if (middleware?._type !== 'output') return await enter(at, ctx, parsed, getRawInput)
+        return await checkedOutput(middleware, await enter(at + 1, ctx, parsed, getRawInput))
       } catch (error) {
         return { ok: false, error: getTRPCErrorFromUnknown(error) }
       }
@@ -58,11 +67,28 @@ function joined(middlewares: readonly Middleware[]): Middleware {
   }
 }
 
-/** Lets finished JSON pass, for which the middleware would copy the result, and has it check any other output. */
-async function checkOutput(middleware: Middleware, next: () => Promise<unknown>): Promise<unknown> {
-  const result = (await next()) as Result
+/** Lets errors and finished JSON pass, for which the middleware would copy the result, and has it check any other output. */
+function checkedOutput(middleware: Middleware, answered: unknown): unknown {
+  const result = answered as Result
   if (!result.ok || result.data instanceof WrittenJson) return result
   return middleware({ next: async () => result } as unknown as Parameters<Middleware>[0])
+}
+
+/** The names of an input that has nothing but ids, as many paths do; undefined for any other. */
+function idsOnly([input, ...others]: readonly unknown[]): readonly string[] | undefined {
+  if (!(input instanceof z.ZodObject) || others.length || input.def.checks?.length) return undefined
+  const names = Object.keys(input.shape)
+  return names.every((name) => input.shape[name] === Id) ? names : undefined
+}
+
+/** Whether the schema of these ids would give back the same. If not, it has to say why. */
+function hasOnlyIds(raw: unknown, names: readonly string[]): boolean {
+  if (typeof raw !== 'object' || raw === null || Object.keys(raw).length !== names.length) return false
+  for (const name of names) {
+    const id = Object.hasOwn(raw, name) && (raw as Record<string, unknown>)[name]
+    if (typeof id !== 'number' || !Number.isInteger(id) || id < 1 || id > MAX_ID) return false
+  }
+  return true
 }
 
 /** What a call of a procedure needs to be told. */

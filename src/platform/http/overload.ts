@@ -3,7 +3,7 @@
  * what the process can do (fair-limit.ts), so one that floods slows down itself only.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Credentials } from '../access/authenticate.ts'
+import { type Credentials, nameOf } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import type { Entry } from '../in-progress.ts'
 import { requestBegins, requestEnds } from '../loop-turns.ts'
@@ -60,8 +60,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const paced = new PacedRefusals()
   let refused = 0
 
-  const partyOf = ({ context: { credentials, ip } }: FastifyRequest) =>
-    ('tokenHash' in credentials && accounts.get(nameOf(credentials.tokenHash))) || strangerParty(ip)
+  const partyOf = ({ context: { credentials, ip } }: FastifyRequest) => accounts.get(nameOf(credentials) ?? '') ?? strangerParty(ip)
 
   function enterLater(request: FastifyRequest, reply: FastifyReply, party: string, weight: number, done: Done): void {
     limit.wait(
@@ -88,10 +87,11 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   return {
     learn(request, credentials, accountId) {
       const party = accountParty(accountId)
-      if (request.party === party || !('tokenHash' in credentials)) return
+      const name = nameOf(credentials)
+      if (request.party === party || name === undefined) return
       // They are soon learned again.
       if (accounts.size >= KNOWN_KEYS) accounts.clear()
-      accounts.set(nameOf(credentials.tokenHash), party)
+      accounts.set(name, party)
     },
     addHooks(app) {
       app.addHook('onClose', async () => load.stop())
@@ -119,7 +119,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
           paced.responded()
         }
         // A key that was revoked must not go on counting for its account.
-        if (reply.statusCode === 401 && 'tokenHash' in context.credentials) accounts.delete(nameOf(context.credentials.tokenHash))
+        if (reply.statusCode === 401) accounts.delete(nameOf(context.credentials) ?? '')
         done()
       })
     },
@@ -138,8 +138,6 @@ function watchEventLoop() {
 }
 
 type Done = (error?: Error) => void
-
-const nameOf = (tokenHash: Buffer) => tokenHash.toString('latin1')
 
 function strangerParty(ip: string): string {
   let sum = 0

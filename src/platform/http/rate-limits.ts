@@ -40,8 +40,8 @@ export interface Budget {
 }
 
 export interface Limits {
-  /** Counts one request; null when there is no limit. */
-  take(actor: Actor, now: Date): Promise<Budget | null>
+  /** Counts one request; null when there is no limit. It waits only for a lease. */
+  take(actor: Actor, now: Date): Promise<Budget | null> | Budget | null
   /** Counts one request of an unknown caller, by address and in this process alone; null when there is no limit. */
   takeByAddress(ip: string, now: Date): Budget | null
 }
@@ -77,14 +77,20 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
     for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
   }
 
-  /** Takes from each window that applies. @returns the tightest; undefined if there is no limit */
-  async function takeFromAll(owner: string, part: number, now: number): Promise<Taken | undefined> {
-    const all = limits.map(([seconds, most]) => windowOf(owner, seconds, Math.ceil(most / part), now))
+  /** Takes from each window. @returns the tightest; undefined if there is no limit */
+  function takeFromAll(all: readonly Window[]): Taken | undefined {
+    let tightest: Taken | undefined
+    for (const window of all) {
+      const taken = takeFrom(window)
+      if (!tightest || isTighter(taken, tightest)) tightest = taken
+    }
+    return tightest
+  }
+
+  async function afterLeases<T>(all: readonly Window[], take: () => T): Promise<T> {
     // Others who wait for a lease may take all of it first.
     while (all.some(mustLease)) await Promise.all(all.filter(mustLease).map(leaseMore))
-    let tightest: Taken | undefined
-    for (const taken of all.map(takeFrom)) if (!tightest || isTighter(taken, tightest)) tightest = taken
-    return tightest
+    return take()
   }
 
   function leaseMore(window: Window): Promise<undefined> {
@@ -95,21 +101,15 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
   }
 
   return {
-    async take(actor, now) {
+    take(actor, now) {
       const isAccount = actor.kind === 'account'
       const owner = isAccount ? `a${actor.accountId}` : `u${actor.userId}`
       const time = now.getTime()
       if (time - sweptAt > 60_000) forgetEndedWindows(time)
-      const tightest = await takeFromAll(owner, isAccount ? 1 : PERSONAL_PART, time)
-      if (!tightest) return null
-      const { window, isExceeded } = tightest
-      return {
-        limit: window.limit,
-        remaining: remaining(window),
-        resetSeconds: Math.max(1, Math.ceil((window.endsAt - time) / 1000)),
-        scope: isAccount ? 'account' : 'user',
-        isExceeded,
-      }
+      const part = isAccount ? 1 : PERSONAL_PART
+      const all = limits.map(([seconds, most]) => windowOf(owner, seconds, Math.ceil(most / part), time))
+      const count = () => budgetOf(takeFromAll(all), isAccount ? 'account' : 'user', time)
+      return all.some(mustLease) ? afterLeases(all, count) : count()
     },
     takeByAddress(ip, now) {
       if (perMinute === 0) return null
@@ -118,6 +118,13 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
       return { limit: addressLimit, remaining, resetSeconds, scope: 'address', isExceeded }
     },
   }
+}
+
+function budgetOf(tightest: Taken | undefined, scope: Budget['scope'], now: number): Budget | null {
+  if (!tightest) return null
+  const { window, isExceeded } = tightest
+  const resetSeconds = Math.max(1, Math.ceil((window.endsAt - now) / 1000))
+  return { limit: window.limit, remaining: remaining(window), resetSeconds, scope, isExceeded }
 }
 
 const mustLease = ({ left, unleased }: Window) => left === 0 && unleased > 0

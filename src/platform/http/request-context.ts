@@ -69,11 +69,11 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
     ip,
     now,
     isCrossSite,
-    onAuthenticated: async (actor, { lastSeenAt }) => {
+    onAuthenticated: (actor, { lastSeenAt }) => {
       ctx.isCallerKnown = true
       ctx.onUse(actor, lastSeenAt)
-      const exceeded = showBudget(ctx, await deps.limits.take(actor, now))
-      if (exceeded) throw exceeded
+      const taken = deps.limits.take(actor, now)
+      return taken instanceof Promise ? taken.then((budget) => requireBudget(ctx, budget)) : requireBudget(ctx, taken)
     },
     onAnonymous: () => countByAddress(ctx),
     onRefused: (refusal) => countByAddress(ctx) ?? refusal,
@@ -82,6 +82,12 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
 
 /** Counts the request of an unknown caller by its address. @returns 429 if the address has no requests left */
 export const countByAddress = (ctx: RequestContext): AppError | undefined => showBudget(ctx, ctx.deps.limits.takeByAddress(ctx.ip, ctx.now))
+
+/** @throws AppError 429 */
+function requireBudget(ctx: RequestContext, budget: Budget | null): void {
+  const exceeded = showBudget(ctx, budget)
+  if (exceeded) throw exceeded
+}
 
 /** Sets the headers of a budget; without one there is no limit. @returns 429 if it is exceeded */
 function showBudget(ctx: RequestContext, budget: Budget | null): AppError | undefined {

@@ -92,7 +92,7 @@ function mount(
       const actor = ctx.admission?.actor ?? (await callerOfBody(ctx, bytes))
       if (actor && bodyLimit > LARGE_BYTES && bytes > LARGE_BYTES) await admitBody(largeBodies, accountParty(actor.accountId), reply)
     },
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const given = openapi.method === 'GET' ? fromQuery(request.query as Query, input, pathIds) : bodyOf(request.body)
       const ctx = contextOf(request)
       return meta.sendsData ? callForData(procedure, ctx, { request, reply, given }) : call(procedure, ctx, { request, reply, given })
@@ -249,7 +249,9 @@ function bodyOf(body: unknown): Record<string, unknown> {
 export function fromQuery(query: Query, input: z.ZodObject | undefined, pathIds: readonly string[] = []): Record<string, unknown> {
   // An optional input has no shape.
   const shape = input?.shape ?? {}
-  const known = Object.entries(query).filter(([key]) => Object.hasOwn(shape, key) && !pathIds.includes(key))
+  const keys = Object.entries(query)
+  if (!keys.length) return {}
+  const known = keys.filter(([key]) => Object.hasOwn(shape, key) && !pathIds.includes(key))
   return Object.fromEntries(
     known.map(([key, value]) => {
       const kind = kindOf(shape[key] as z.ZodType)

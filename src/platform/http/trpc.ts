@@ -19,7 +19,7 @@ import {
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
-import { admitCall } from './admission.ts'
+import { admitCall, admittedBefore } from './admission.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
@@ -129,9 +129,9 @@ function versionsOf(ifMatch: string | undefined): IfMatch {
 const withAccess = <Row extends object, Refs extends object, Ahead = never>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
   t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     noteCall(request, type)
-    const raw = await rawInput(request, access, getRawInput)
-    const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
-    const { admission, ahead } = await admitCall(request, access, type === 'mutation', ids)
+    const raw = await (request.admission ? getRawInput() : rawInput(request, access, getRawInput))
+    const ids = keysOf(raw)
+    const { admission, ahead } = admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids))
     const { actor } = admission
     if (meta && actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
     refuseInvalidText(raw)
@@ -171,17 +171,22 @@ function embedded<Result extends { ok: boolean }>({ embed }: RequestContext, res
   return embed && data instanceof WrittenJson ? { ...result, data: embed(data) } : result
 }
 
+/** The keys of the input with their values; none if it is no object. */
+const keysOf = (input: unknown): Record<string, unknown> =>
+  input && typeof input === 'object' && !Array.isArray(input) ? (input as Record<string, unknown>) : {}
+
 function hasSessionOnlyKey({ sessionOnlyKey, isClearedByNull }: Meta, input: Record<string, unknown>): boolean {
   if (!sessionOnlyKey || !(sessionOnlyKey in input)) return false
   return input[sessionOnlyKey] !== null || isClearedByNull === true
 }
 
+/** The input of a request that has not been admitted yet. */
 async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {
   try {
     return await getRawInput()
   } catch (error) {
     // A caller without credentials gets 401 before the error of an invalid body.
-    if (!ctx.admission && access.callers.length) await authenticate(accessRequestOf(ctx))
+    if (access.callers.length) await authenticate(accessRequestOf(ctx))
     throw error
   }
 }
