@@ -25,7 +25,7 @@ type OnWire<Row> = Omit<Row, 'external_id'> & { external_id?: string }
 
 /** The tasks of a list with `updated_since`, and their tombstones. */
 export interface ChangeSource {
-  /** As for `page` (lists/queries.ts). */
+  /** As for `pageOf` (lists/queries.ts). */
   parts: readonly Sql[]
   /** A condition on rows of deleted_tasks, `d`. */
   tombstones: Sql

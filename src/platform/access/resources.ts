@@ -1,8 +1,10 @@
 /** The resources that several features use: spaces, tables and records. */
 
+import { BoundedMap } from '../bounded-map.ts'
 import { type Database, empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { isOutdated } from '../database/outdated-definition.ts'
 import { forbidden } from '../http/errors.ts'
+import { memo } from '../memo.ts'
 import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 
@@ -88,6 +90,8 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
     ...resource,
     ids: resource.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
     select: (ids, db) => resource.select(original(ids), db),
+    ...(resource.composedFor && { composedFor: (ids, db) => resource.composedFor?.(original(ids), db) }),
+    ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
     ...(resource.without && { without: renamed(resource.without, names) }),
     ...(resource.checkOnly && { checkOnly: renamed(resource.checkOnly, names) }),
   }
@@ -106,9 +110,23 @@ export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number
 const recordToRead = ({ table_id, record_id }: Record<string, number>): Sql =>
   ofTable(table_id, sql`, ${record_id}::int as record_id, null::int as record_version, true as is_elsewhere`)
 
+const MOST_TEXTS = 1_000
+const textsOf = memo((_: Database) => new BoundedMap<number, object>(MOST_TEXTS))
+
+/** What the text for a record of the table is composed for: the number of the table is in it. */
+function textOfTable(db: Database, tableId: number): object {
+  const known = textsOf(db).get(tableId)
+  if (known) return known
+  const text = {}
+  textsOf(db).set(tableId, text)
+  return text
+}
+
 export const recordResource: Resource<RecordRow> = {
   ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   select: (ids, db) => (db?.isElsewhere(ids.table_id ?? 0) ? recordToRead(ids) : recordOfTable(ids)),
+  composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
+  idsInText: ['table_id'],
   completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
   without: {

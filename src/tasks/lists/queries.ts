@@ -1,6 +1,7 @@
 import { inReach } from '../../notifications/queries.ts'
 import { readAhead } from '../../platform/access/read-ahead.ts'
-import { type Database, empty, join, type Sql, sql } from '../../platform/database/database.ts'
+import { composedOnce } from '../../platform/database/composed-once.ts'
+import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
 import { RecordPath } from '../../platform/http/schemas.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, taskColumns } from '../queries.ts'
@@ -15,9 +16,10 @@ export async function listOnRecord(
   recordId: number,
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<WrittenList<Task>> {
+  const statement = pageOnRecord(status, { tableId, recordId, limit, offset })
   // A record has few tasks, so this is a short read.
-  const order = status === 'open' ? ORDER_OF_OPEN : ORDER
-  const { list } = await page(db.readShortPrinted, onRecord(tableId, recordId, status), order, limit, offset)
+  const parts = () => onRecord(tableId, recordId, status)
+  const { list } = await page(db.readShortPrinted, { statement, parts, limit, offset })
   return list
 }
 
@@ -25,15 +27,69 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
   sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
 ]
 
+interface RecordPage {
+  tableId: number
+  recordId: number
+  limit: number
+  offset: number
+}
+
+/** The statements of pages by their status. To compose one takes longer than to write its rows. */
+const pagesOnRecords = new Map<RecordTaskQuery['status'], (values: RecordPage) => Statement>()
+
+function pageOnRecord(status: RecordTaskQuery['status'], values: RecordPage): Statement {
+  const run =
+    pagesOnRecords.get(status) ??
+    composedOnce<RecordPage>(['tableId', 'recordId', 'limit', 'offset'], ({ tableId, recordId, limit, offset }) =>
+      pageOf(onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset }),
+    )
+  pagesOnRecords.set(status, run)
+  return run(values)
+}
+
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
   const known = shortTab(db, reach, query)
   const ask = known ? db.readShortPrinted : db.queryPrinted
-  const { list, size } = await page(ask, ofUser(reach, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
+  const statement = pageOfUser(reach, query, { limit, offset })
+  const { list, size } = await page(ask, { statement, parts: () => ofUser(reach, query), limit, offset, isMeasured: true })
   if (!query.search) noteSize(db, reach, query, size)
   else if (known && ++known.searches % SEARCHES_BETWEEN === 0)
     noteSize(db, reach, query, await sizeOf(db.queryPrinted, ofUser(reach, { ...query, search: '' })))
   return list
+}
+
+const WORDS = ['first', 'second', 'third'] as const
+type TabValues = Record<'accountId' | 'userId' | 'limit' | 'offset', number> & Partial<Record<(typeof WORDS)[number], string>>
+
+/** As above, by all that their text depends on. */
+const pagesOfUsers = new Map<string, (values: TabValues) => Statement>()
+
+function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Window): Statement {
+  const { accountId, userId, isOwner } = reach
+  const order = query.include_done ? ORDER : ORDER_OF_OPEN
+  const words = wordsOf(query)
+  if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset }, TEXT_BYTES_OF_ALL)
+  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length}`
+  const named = WORDS.slice(0, words.length)
+  const run =
+    pagesOfUsers.get(shape) ??
+    composedOnce<TabValues>(['accountId', 'userId', 'limit', 'offset', ...named], ({ accountId, userId, limit, offset, ...bound }) =>
+      pageOf(
+        ofUser(
+          { accountId, userId, isOwner },
+          query,
+          inParts,
+          named.map((name) => bound[name] as string),
+        ),
+        order,
+        { limit, offset },
+        TEXT_BYTES_OF_ALL,
+      ),
+    )
+  pagesOfUsers.set(shape, run)
+  const [first, second, third] = words as [string, string, string]
+  return run({ accountId, userId, limit, offset, first, second, third })
 }
 
 /** Lists of changed tasks may be long, and a cursor without `updated_since` is refused. */
@@ -49,11 +105,11 @@ export const tasksOfCaller = readAhead(TaskQuery, (db, caller, query) =>
   isPlainPage(query) && shortTab(db, caller, query) ? listOfUser(db, caller, query) : undefined,
 )
 
-function ofUser(reach: TaskReader, query: UserQuery, all = inParts): Sql[] {
+function ofUser(reach: TaskReader, query: UserQuery, all = inParts, words = wordsOf(query)): Sql[] {
   const { tab, include_done = false } = query
   // A literal, not a bound value: a generic plan could not use the partial indexes on open tasks.
   const shown = join(
-    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...wordsOf(query).map(hasWord)],
+    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
     ' and ',
   )
   return TABS[tab](reach.userId, all).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, reach)}`)
@@ -86,34 +142,42 @@ const TABS = {
 const hasWord = (word: string): Sql =>
   sql`position((select lower(${word}::text collate pg_c_utf8)) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
+type Window = Pick<TaskQuery, 'limit' | 'offset'>
+
 /**
- * One page, and the size of all pages together.
- * @param ask the method of the database to use
+ * The rows of one page, each with the number of tasks on all pages.
  * @param parts each has a `from` and a `where` for tasks `k`; no task is in two parts
  * @param order of rows `k`
+ * @param more a further column behind that, with its comma
  */
+const pageOf = (parts: readonly Sql[], order: Sql, { limit, offset }: Window, more = empty): Sql =>
+  sql`select k.*, count(*) over () as total${more} from ${found(parts)} order by ${order} limit ${limit} offset ${offset}`
+
+interface Page extends Window {
+  /** Made by `pageOf`. */
+  statement: Statement
+  parts: () => readonly Sql[]
+  /** Whether the statement has the column `TEXT_BYTES_OF_ALL`. */
+  isMeasured?: boolean
+}
+
+/** One page, and the size of all pages together. @param ask the method of the database to use */
 async function page(
   ask: Database['readShortPrinted'],
-  parts: readonly Sql[],
-  order: Sql,
-  limit: number,
-  offset: number,
+  { statement, parts, limit, offset, isMeasured = false }: Page,
 ): Promise<{ list: WrittenList<Task>; size: Size }> {
-  const rows = await ask(
-    sql`select k.*, count(*) over () as total, ${TEXT_BYTES} over () as text_bytes
-      from ${found(parts)} order by ${order} limit ${limit} offset ${offset}`,
-    'tasks:list',
-  )
+  const rows = await ask(statement, 'tasks:list')
   // A page beyond the end has no row with the total.
   if (!rows.length && (limit <= 0 || offset !== 0)) {
-    const size = await sizeOf(ask, parts)
+    const size = await sizeOf(ask, parts())
     return { list: new WrittenList('[]', { total: size.total }), size }
   }
   const list = writeTasks(rows)
-  return { list, size: { total: list.total ?? 0, textBytes: rows.length && Number(rows.textOf(0, COLUMNS + 1)) } }
+  const textBytes = isMeasured && rows.length ? Number(rows.textOf(0, COLUMNS + 1)) : 0
+  return { list, size: { total: list.total ?? 0, textBytes } }
 }
 
-/** @param ask and @param parts as for `page` */
+/** @param ask as for `page` @param parts as for `pageOf` */
 async function sizeOf(ask: Database['readShortPrinted'], parts: readonly Sql[]): Promise<Size> {
   const rows = await ask(sql`select count(*), coalesce(${TEXT_BYTES}, 0) from ${found(parts)}`, 'tasks:size')
   return { total: Number(rows.textOf(0, 0)), textBytes: Number(rows.textOf(0, 1)) }
@@ -129,6 +193,7 @@ const LISTED = taskColumns(sql`k`)
 const COLUMNS = Object.keys(Task.shape).length
 /** PostgreSQL knows the size of a text that it keeps apart and compressed without reading it. */
 const TEXT_BYTES = sql`sum(octet_length(k.title) + coalesce(octet_length(k.details), 0))`
+const TEXT_BYTES_OF_ALL = sql`, ${TEXT_BYTES} over () as text_bytes`
 
 /** Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). */
 const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,
