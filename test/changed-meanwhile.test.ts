@@ -92,7 +92,7 @@ test('an export through a view has the fields that the table has when it begins'
   )
   const { text } = await exportRecords(context, ref, view.id)
   const { value: header } = await text.next()
-  expect(header).toBe('ID,Name,Created at,Created by,Updated at,Updated by\r\n')
+  expect(String(header)).toBe('ID,Name,Created at,Created by,Updated at,Updated by\r\n')
 })
 
 describe('a count of the cells of a field', () => {

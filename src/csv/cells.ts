@@ -1,18 +1,10 @@
-/** Prints the cells of a CSV file and reads them back, as the field types define it (`fields/types/`). */
+/** Reads the cells of a CSV file, as the field types define it (`fields/types/`). */
 
+import type { CsvRule, ReadText, TitledRecords } from '../fields/csv-rules.ts'
 import type { FieldDef } from '../fields/definition.ts'
-import type { CsvRule, ReadText, TitledRecords } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
-import { joinList, shielded, splitList, unshielded } from '../platform/csv-format.ts'
+import { splitList, unshielded } from '../platform/csv-format.ts'
 import type { Separator } from './imports/sniff.ts'
-
-/** Returns a function that prints the values of a field, in the form of records/query. An empty value becomes an empty text. */
-export function cellPrinter({ type }: FieldDef): (value: unknown) => string {
-  const { csv, isMultiple } = TYPES[type]
-  const print = isMultiple ? (value: unknown) => joinList((value as unknown[]).map((one) => csv.print(one))) : csv.print
-  if (!csv.isShielded) return (value) => (value === null || value === undefined ? '' : print(value))
-  return (value) => (value === null || value === undefined ? '' : shielded(print(value)))
-}
 
 /** A point before three digits. In most countries whose files have semicolons it groups thousands. */
 const GROUPED = /^\s*[-+]?\d{1,3}(\.\d{3})+\s*$/

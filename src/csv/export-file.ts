@@ -101,7 +101,7 @@ async function write(context: Context, table: TableRef, viewId: number | undefin
   let bytes = 0
   for await (const part of text) {
     context.signal.throwIfAborted()
-    bytes += await writeAt(file, Buffer.from(part), bytes)
+    bytes += await writeAt(file, part, bytes)
   }
   context.signal.throwIfAborted()
   return { fileName, bytes, audit }

@@ -1,4 +1,4 @@
-/** The text of an export, page by page, without an open transaction or cursor between two pages (design.md §3). */
+/** The lines of an export, page by page, without an open transaction or cursor between two pages (design.md §3). */
 
 import { audit } from '../audit/log.ts'
 import { fieldsById } from '../fields/by-id.ts'
@@ -8,16 +8,16 @@ import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { csvLine } from '../platform/csv-format.ts'
 import { outdated } from '../platform/database/outdated-definition.ts'
+import type { PrintedRows } from '../platform/database/printed-rows.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
-import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { resolveQuery } from '../records/query/resolve.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
 import { readView } from '../views/saved.ts'
-import { cellPrinter } from './cells.ts'
 import { headerOf } from './header.ts'
+import { lineWriter } from './lines.ts'
 import { idsInOrder, rowsAfter, rowsOf } from './queries.ts'
 
 const ROWS_AT_ONCE = 1_000
@@ -25,8 +25,11 @@ const ROWS_AT_ONCE = 1_000
 export interface Export {
   /** `Deals.csv`, or with a view `Deals - Open.csv`. */
   fileName: string
-  /** The file in pieces of up to a thousand lines, the header first. Throws an error that `isOutdated` if the fields of the table change. */
-  text: AsyncGenerator<string>
+  /**
+   * The file in pieces of up to a thousand lines, the header first; each is overwritten by the next. Throws an error that `isOutdated` if the
+   * fields of the table change.
+   */
+  text: AsyncGenerator<Buffer>
   /** Writes the export to the audit log. Called before any line is handed out. */
   audit: () => Promise<void>
 }
@@ -94,16 +97,14 @@ async function* lines(
   { db }: Context,
   table: TableDef,
   fields: readonly FieldDef[],
-  pages: AsyncGenerator<Row[]>,
+  pages: AsyncGenerator<PrintedRows>,
   onProgress: (rows: number) => void,
-): AsyncGenerator<string> {
-  yield csvLine(fields.map((field) => headerOf(table, field)))
-  const lookups = lookupsOf(fields)
-  const columns = fields.map((field) => ({ id: field.id, print: cellPrinter(field) }))
+): AsyncGenerator<Buffer> {
+  yield Buffer.from(csvLine(fields.map((field) => headerOf(table, field))))
+  const linesOf = lineWriter(db, table.account_id, fields)
   let written = 0
   for await (const rows of pages) {
-    await present(db, table.account_id, fields, rows, lookups)
-    yield rows.map((row) => csvLine(columns.map(({ id, print }) => print(row[id])))).join('')
+    yield await linesOf(rows)
     written += rows.length
     onProgress(written)
   }
@@ -118,14 +119,14 @@ async function* pagesById(
   queryContext: QueryContext,
   fields: readonly FieldDef[],
   present: Present,
-): AsyncGenerator<Row[]> {
+): AsyncGenerator<PrintedRows> {
   let current = selection
   for (let after = 0; ; ) {
     const rows = await rowsAfter(context.db, current, queryContext, fields, { after, limit: ROWS_AT_ONCE })
-    const last = rows.at(-1)
-    if (last) {
+    if (rows.length) {
       yield rows
-      after = last.id
+      after = rows.ids().at(-1) as number
+      rows.free()
       continue
     }
     const table = await present(current.table)
@@ -140,12 +141,13 @@ async function* pagesOf(
   fields: readonly FieldDef[],
   ids: Int32Array,
   present: Present,
-): AsyncGenerator<Row[]> {
+): AsyncGenerator<PrintedRows> {
   let current = definition
   for (let from = 0; from < ids.length; ) {
     const rows = await rowsOf(context.db, current, fields, [...ids.subarray(from, from + ROWS_AT_ONCE)])
     if (rows.length) yield rows
     const table = rows.length ? current : await present(current)
+    rows.free()
     // The page is read again with the new version. If the version is the same, all of its records have been deleted.
     if (table.version === current.version) from += ROWS_AT_ONCE
     current = table

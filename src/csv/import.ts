@@ -1,8 +1,8 @@
 /** Imports a CSV file as records: all of its rows, or none. */
 
 import type { UserRef } from '../fields/cell.ts'
+import type { TitledRecords } from '../fields/csv-rules.ts'
 import { type FieldDef, ownFields, type TableDef, withoutPendingChanges } from '../fields/definition.ts'
-import type { TitledRecords } from '../fields/field-type.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Answer } from '../platform/answer.ts'

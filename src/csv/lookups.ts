@@ -1,8 +1,8 @@
 /** Finds the records that the lookups of a file name by their titles. */
 
 import { unicode } from '../fields/cell-sql.ts'
+import type { TitledRecords } from '../fields/csv-rules.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
-import type { TitledRecords } from '../fields/field-type.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { namesIn } from './cells.ts'

@@ -1,25 +1,25 @@
 /** The statements that read an export. Each is short and selects by ids. */
 
-import { columnOf } from '../fields/cell-sql.ts'
-import { cellValue, type FieldDef, type TableDef } from '../fields/definition.ts'
+import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
-import { TYPES } from '../fields/registry.ts'
-import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import type { Row } from '../records/cells/present.ts'
+import { type Database, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { PrintedRows } from '../platform/database/printed-rows.ts'
+import { memo } from '../platform/memo.ts'
+import { columnRead } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
 import { printSelection } from '../records/query/print.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { isCurrent, isStillCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/order.ts'
 
-/** Returns the next records by id. Returns none, too, if the table has another version than the selection. */
+/** Returns the next records by id, the id of each before its cells. Returns none, too, if the table has another version than the selection. */
 export function rowsAfter(
   db: Database,
   selection: Selection,
   queryContext: QueryContext,
   fields: readonly FieldDef[],
   { after, limit }: { after: number; limit: number },
-): Promise<Row[]> {
+): Promise<PrintedRows> {
   const { table } = selection
   return whileCurrent(
     db,
@@ -30,22 +30,22 @@ export function rowsAfter(
 }
 
 /** Runs a statement of an export. Returns no rows if the table has another version by the end of it. */
-async function whileCurrent(db: Database, table: TableDef, statement: (current: Sql) => Sql): Promise<Row[]> {
+async function whileCurrent(db: Database, table: TableDef, statement: (current: Sql) => Sql): Promise<PrintedRows> {
   const label = `export:${table.version}`
-  if (!db.isElsewhere(table.id)) return db.query<Row>(statement(isCurrent(table)), label)
-  const rows = await db.records(table.id).query<Row>(statement(sql`true`), label)
-  return (await isStillCurrent(db, table)) ? rows : []
+  if (!db.isElsewhere(table.id)) return db.queryPrinted(statement(isCurrent(table)), label)
+  const rows = await db.records(table.id).queryPrinted(statement(sql`true`), label)
+  return (await isStillCurrent(db, table)) ? rows : new PrintedRows()
 }
 
 /** Returns the records that still exist, in the order of the ids. Returns none, too, if the table has another version. */
-export async function rowsOf(db: Database, table: TableDef, fields: readonly FieldDef[], ids: readonly number[]): Promise<Row[]> {
+export async function rowsOf(db: Database, table: TableDef, fields: readonly FieldDef[], ids: readonly number[]): Promise<PrintedRows> {
   const rows = await whileCurrent(
     db,
     table,
     (current) => sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[]) and ${current}`,
   )
-  const found = new Map(rows.map((row) => [row.id, row]))
-  return ids.flatMap((id) => found.get(id) ?? [])
+  rows.putInOrder(ids)
+  return rows
 }
 
 /** The ids of all selected records in order, as packed integers: a million take 4 MB. */
@@ -63,13 +63,5 @@ export async function idsInOrder(
   return Int32Array.from({ length: packed.length / 4 }, (_, index) => packed.readInt32BE(4 * index))
 }
 
-const columns = (fields: readonly FieldDef[]): Sql =>
-  raw(
-    join([
-      sql`r.id`,
-      ...fields.flatMap((field) => {
-        if (field.key) return []
-        return TYPES[field.type].csv.isReadAsText ? sql`${cellValue(field)}::text as ${ident(field.id)}` : columnOf(field)
-      }),
-    ]).sql,
-  )
+/** The id, by which pages follow each other, and then the cells: the id is there once more if it is a column. */
+const columns = memo((fields: readonly FieldDef[]): Sql => raw(join([sql`r.id`, ...fields.map(columnRead)]).sql))

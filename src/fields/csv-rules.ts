@@ -1,26 +1,72 @@
-/** Parts of CSV rules that several field types share. */
-import type { CsvRule } from './field-type.ts'
+/** CSV rules of field types, and the parts that several share. Cells are written from what PostgreSQL prints, as pages are (cell-json.ts). */
+
+import type { CsvValue, CsvWriter } from '../platform/csv-writer.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import type { FieldSettings } from './settings.ts'
+
+/** Values as finished CSV, by the ids that cells hold. */
+export type CsvById = ReadonlyMap<number, CsvValue>
+
+/**
+ * Writes one cell. An empty one writes nothing.
+ * @param named the users or records that the cells of the field refer to; empty for a type that names neither
+ */
+export type CellCsv = (cell: PrintedCell, csv: CsvWriter, named: CsvById) => void
+
+/** The records that a file names by their titles. */
+export interface TitledRecords {
+  titles: ReadonlyMap<number, string | null>
+  /** By title: the id of its only record, 'several' if more records have the title, or null if no record has it. */
+  ids: ReadonlyMap<string, number | 'several' | null>
+}
+
+/** The value that a text of a file stands for, to be parsed like the value of a request, or the reason why the text is invalid. */
+export type ReadText = { value: unknown } | { reason: string }
+
+/** How cells are written into files of comma-separated values and read back. For a list, reading applies to each value. */
+export interface CsvRule {
+  /** True for numbers: a point in the text is a decimal point, which a person of another country may have meant as one between thousands. */
+  readonly hasDecimalPoint: boolean
+  /**
+   * Returns a function that writes a cell, to be created once and used for all rows. A text gets an apostrophe where a spreadsheet would take
+   * it for a formula; a negative number needs none.
+   */
+  write(field: FieldSettings): CellCsv
+  /** The text of a user or record that cells name by its id, from its form in API answers. Absent for other types. */
+  readonly textOf?: (named: unknown) => string
+  /** @param text not empty @param named for a lookup, the records of its table with the titles that `titleIn` found in the file */
+  read(text: string, field: FieldSettings, named: TitledRecords | undefined): ReadText
+  /** Returns the title by which a text names a record, and the id if one follows it; null if the text names no record by a title. */
+  titleIn(text: string): { title: string; id: number | null } | null
+}
 
 const noTitle = () => null
 
-/** For values whose text cannot be a formula. Blanks around them are ignored. */
+/** For values whose printed text needs neither quotes nor an apostrophe. Blanks around them are ignored. */
 export const UNSHIELDED: CsvRule = {
-  isShielded: false,
-  isReadAsText: false,
   hasDecimalPoint: false,
-  print: String,
+  write: () => (cell, csv) => csv.printed(cell),
   read: (text) => ({ value: text.trim() || null }),
   titleIn: noTitle,
 }
 
 /** For texts, which are read unchanged. */
 export const SHIELDED: CsvRule = {
-  isShielded: true,
-  isReadAsText: false,
   hasDecimalPoint: false,
-  print: (value) => value as string,
+  write: () => (cell, csv) => csv.string(cell),
   read: (text) => ({ value: text }),
   titleIn: noTitle,
+}
+
+/** Writes the value with the id that the cell holds; nothing if there is none. */
+export function writeOneCsv(cell: PrintedCell, csv: CsvWriter, values: CsvById): void {
+  const value = cell.isNull ? undefined : values.get(cell.int())
+  if (value) csv.piece(value.cell)
+}
+
+/** Writes the values with the ids of the list that the cell holds, in order. Ids of deleted values are left out. */
+export function writeListCsv(cell: PrintedCell, csv: CsvWriter, values: CsvById): void {
+  csv.list(cell.ints(), values)
 }
 
 /** The id of a user or a record in a cell of a file. */

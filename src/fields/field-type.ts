@@ -6,6 +6,7 @@ import type { Sql } from '../platform/database/database.ts'
 import type { Cell, Parsed } from './cell.ts'
 import type { CellJson } from './cell-json.ts'
 import type { Compare } from './compares.ts'
+import type { CsvRule } from './csv-rules.ts'
 import type { Meaning, Moment, Token } from './date-tokens.ts'
 import type { Operand, ValueKind } from './operand.ts'
 import type { FieldSettings } from './settings.ts'
@@ -93,32 +94,6 @@ export interface CellConversion {
 /** Converts a cell to another type without its text form; null if the conversion uses the text form. */
 export type DirectConversion = ((cell: Sql, change: CellConversion) => Sql) | null
 export const THROUGH_TEXT: DirectConversion = null
-
-/** The records that a file names by their titles. */
-export interface TitledRecords {
-  titles: ReadonlyMap<number, string | null>
-  /** By title: the id of its only record, 'several' if more records have the title, or null if no record has it. */
-  ids: ReadonlyMap<string, number | 'several' | null>
-}
-
-/** The value that a text of a file stands for, to be parsed like the value of a request, or the reason why the text is invalid. */
-export type ReadText = { value: unknown } | { reason: string }
-
-/** How cells are written into files of comma-separated values and read back. For a list, this applies to each value. */
-export interface CsvRule {
-  /** True if the text needs an apostrophe where a spreadsheet would take it for a formula. A negative number needs none. */
-  readonly isShielded: boolean
-  /** True if the column is read as text, because a float would round values of more than 15 digits. */
-  readonly isReadAsText: boolean
-  /** True for numbers: a point in the text is a decimal point, which a person of another country may have meant as one between thousands. */
-  readonly hasDecimalPoint: boolean
-  /** @param value as API answers show it, never null */
-  print(value: unknown): string
-  /** @param text not empty @param named for a lookup, the records of its table with the titles that `titleIn` found in the file */
-  read(text: string, field: FieldSettings, named: TitledRecords | undefined): ReadText
-  /** Returns the title by which a text names a record, and the id if one follows it; null if the text names no record by a title. */
-  titleIn(text: string): { title: string; id: number | null } | null
-}
 
 /** A role in a view's layout that only fields of certain types can have. */
 export type LayoutRole = 'date' | 'color' | 'image' | 'category'

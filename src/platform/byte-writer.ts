@@ -90,6 +90,14 @@ export class ByteWriter {
     return Buffer.from(written)
   }
 
+  /** The bytes that were written since the last call. What is written next overwrites them. */
+  flush(): Buffer {
+    const written = this.bytes.subarray(0, this.end)
+    this.end = 0
+    if (this.bytes.length > MOST_KEPT_BYTES) ({ bytes: this.bytes, view: this.view } = outputBuffer(FIRST_BYTES))
+    return written
+  }
+
   protected reserve(bytes: number): void {
     if (this.end + bytes <= this.bytes.length) return
     const larger = outputBuffer(Math.max(this.end + bytes, 2 * this.bytes.length))

@@ -16,14 +16,20 @@ export function csvLine(cells: readonly string[]): string {
 }
 
 /** Cells with leading or trailing blanks are quoted, too, because some readers trim them. */
-const csvCell = (text: string) => (/[",\r\n]|^\s|\s$/.test(text) ? quoted(text) : text)
+export const csvCell = (text: string): string => (NEEDS_QUOTES.test(text) ? quoted(text) : text)
 
-const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
 
-/** Joins several values into one cell: `Red, "Green, dark"`. Values with a comma, a quote, or leading or trailing blanks are quoted. */
-export function joinList(values: readonly string[]): string {
-  return values.map((value) => (value === '' || /[",\r\n]|^\s|\s$/.test(value) ? quoted(value) : value)).join(', ')
-}
+const quoted = (text: string) => `"${quotedPart(text)}"`
+
+/** A part of a cell that is in quotes. */
+export const quotedPart = (text: string): string => text.replaceAll('"', '""')
+
+/** Joins several values into one cell: `Red, "Green, dark"`. */
+export const joinList = (values: readonly string[]): string => values.map(listElement).join(', ')
+
+/** One of several values in a cell. A value with a comma, a quote, or leading or trailing blanks is quoted. */
+export const listElement = (value: string): string => (value === '' || NEEDS_QUOTES.test(value) ? quoted(value) : value)
 
 /**
  * Splits such a cell into its values; returns null if a quote is not closed. Blanks around values and empty values are ignored. The time

@@ -1,4 +1,5 @@
 /** Checkboxes: an empty cell counts as false everywhere. */
+import { BytePiece } from '../../platform/byte-writer.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { cell, unchanged, wrong } from '../cell.ts'
 import { FALSE, TRUE } from '../cell-json.ts'
@@ -43,9 +44,14 @@ export const checkbox: FieldTypeDefinition = {
   fromText: (text) => sql`case lower(btrim(${text})) when 'true' then true when 'yes' then true when '1' then true
         when 'false' then false when 'no' then false when '0' then false end`,
   becomes: { number: (stored) => sql`${stored}::int::numeric`, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
-  csv: { ...UNSHIELDED, read: (text) => ({ value: CHECKED[text.trim().toLowerCase()] ?? text }) },
+  csv: {
+    ...UNSHIELDED,
+    write: () => (cell, csv) => csv.piece(cell.bool() ? TRUE_CSV : FALSE_CSV),
+    read: (text) => ({ value: CHECKED[text.trim().toLowerCase()] ?? text }),
+  },
 }
 
+const [TRUE_CSV, FALSE_CSV] = [new BytePiece('true'), new BytePiece('false')]
 
 /** The words for checked and unchecked in the exports of common products. */
 const CHECKED: Readonly<Record<string, boolean>> = {

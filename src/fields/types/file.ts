@@ -1,10 +1,11 @@
 /** Files: lists of entries that uploads have returned. A write is given paths, whose entries are looked up. */
+import { csvCell, joinList, shielded } from '../../platform/csv-format.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
 import { NO_VALUES } from '../cell-json.ts'
 import { columnOf, isNull, like, unicode } from '../cell-sql.ts'
-import { SHIELDED } from '../csv-rules.ts'
+import { type CellCsv, SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition } from '../field-type.ts'
 import { EMPTINESS, operandText, TEXT } from '../operand.ts'
 
@@ -34,7 +35,7 @@ export const file: FieldTypeDefinition = {
   asText: null,
   fromText: null,
   becomes: {},
-  csv: { ...SHIELDED, print: (entry) => (entry as FileEntry).path, read: (path) => ({ value: { path } }) },
+  csv: { ...SHIELDED, write: () => writePaths, read: (path) => ({ value: { path } }) },
 }
 
 function parse(given: unknown): Parsed {
@@ -47,4 +48,10 @@ function parse(given: unknown): Parsed {
 function condition({ field, compare, operand }: Condition): Sql {
   const isMeant = like(unicode(sql`f.entry->>'name'`), compare, operandText(operand))
   return sql`exists (select from jsonb_array_elements(${columnOf(field)}) as f (entry) where ${isMeant})`
+}
+
+const writePaths: CellCsv = (cell, csv) => {
+  if (cell.isNull) return
+  const paths = (JSON.parse(cell.text()) as FileEntry[]).map(({ path }) => path)
+  csv.text(csvCell(shielded(joinList(paths))))
 }

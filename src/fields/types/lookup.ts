@@ -5,16 +5,8 @@ import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, 
 import { writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import { ID_PATTERN, SHIELDED } from '../csv-rules.ts'
-import {
-  type Condition,
-  type FieldTypeDefinition,
-  type QueryContext,
-  type ReadText,
-  type SortRule,
-  THROUGH_TEXT,
-  type TitledRecords,
-} from '../field-type.ts'
+import { ID_PATTERN, type ReadText, SHIELDED, type TitledRecords, writeListCsv, writeOneCsv } from '../csv-rules.ts'
+import { type Condition, type FieldTypeDefinition, type QueryContext, type SortRule, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type Operand, readId, TEXT, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -59,7 +51,7 @@ export const lookup: FieldTypeDefinition = {
     select: THROUGH_TEXT,
     multi_select: THROUGH_TEXT,
   },
-  csv: { ...SHIELDED, print: printRecord, read: readRecord, titleIn },
+  csv: { ...SHIELDED, write: () => writeOneCsv, textOf: printRecord, read: readRecord, titleIn },
 }
 
 export const multiLookup: FieldTypeDefinition = {
@@ -80,6 +72,7 @@ export const multiLookup: FieldTypeDefinition = {
 
   fromText: (text, field) => eachOf(text, (one) => recordWith(one, field)),
   becomes: { lookup: (cell) => onlyValue(cell) },
+  csv: { ...lookup.csv, write: () => writeListCsv },
 }
 
 // ── cells ───────────────────────────────────────────────────────────────────

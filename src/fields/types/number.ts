@@ -54,7 +54,7 @@ export const number: FieldTypeDefinition = {
     lookup: THROUGH_TEXT,
     multi_lookup: THROUGH_TEXT,
   },
-  csv: { ...UNSHIELDED, isReadAsText: true, hasDecimalPoint: true },
+  csv: { ...UNSHIELDED, hasDecimalPoint: true },
 }
 
 function parse(given: unknown, { decimals }: FieldSettings): Parsed {

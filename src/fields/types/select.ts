@@ -1,11 +1,12 @@
 /** Selects: select and multi_select. Cells store the ids of options; callers read and write their titles. */
+import { CsvValue } from '../../platform/csv-writer.ts'
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
 import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import { SHIELDED } from '../csv-rules.ts'
+import { type CsvById, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import type { CellConversion, Condition, FieldTypeDefinition } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
@@ -54,7 +55,14 @@ export const select: FieldTypeDefinition = {
   asText: (id, { options }) => sql`(${jsonOf((options ?? []).map((option) => [option.id, option.title]))} ->> (${id})::text)`,
   fromText: (text, field) => optionOf(sql`btrim(${text})`, field),
   becomes: { multi_select: (cell, change) => asList(sameOption(cell, change)) },
-  csv: { ...SHIELDED, read: (text) => ({ value: text.trim() || null }) },
+  csv: {
+    ...SHIELDED,
+    write: (field) => {
+      const titles = titleCsvOf(field)
+      return (cell, csv) => writeOneCsv(cell, csv, titles)
+    },
+    read: (text) => ({ value: text.trim() || null }),
+  },
 }
 
 export const multiSelect: FieldTypeDefinition = {
@@ -87,7 +95,13 @@ export const multiSelect: FieldTypeDefinition = {
   // A text that is the whole title of an option is that option, even if it contains a comma.
   fromText: (text, field) => sql`coalesce(${asList(optionOf(sql`btrim(${text})`, field))}, ${eachOf(text, (one) => optionOf(one, field))})`,
   becomes: { select: (cell, change) => onlyValue(cell, (one) => sameOption(one, change)) },
-  csv: SHIELDED,
+  csv: {
+    ...SHIELDED,
+    write: (field) => {
+      const titles = titleCsvOf(field)
+      return (cell, csv) => writeListCsv(cell, csv, titles)
+    },
+  },
 }
 
 // ── options ─────────────────────────────────────────────────────────────────
@@ -99,6 +113,9 @@ const titlesOf = memo(
 
 /** The titles as JSON. */
 const titleJsonOf = memo(({ options }: FieldSettings): JsonById => new Map((options ?? []).map(({ id, title }) => [id, jsonPiece(title)])))
+
+/** The titles as CSV. */
+const titleCsvOf = memo(({ options }: FieldSettings): CsvById => new Map((options ?? []).map(({ id, title }) => [id, new CsvValue(title)])))
 
 /** The ids of the options by title: a batch may name a million titles, and a field may have 500 options. */
 const idsOf = memo(

@@ -17,7 +17,7 @@ import {
 import { writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import { ID_PATTERN, SHIELDED } from '../csv-rules.ts'
+import { ID_PATTERN, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import {
   type Condition,
   type ConversionPlace,
@@ -90,7 +90,8 @@ export const user: FieldTypeDefinition = {
   becomes: { multi_user: asList, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: {
     ...SHIELDED,
-    print: (person) => (person as UserValue).email,
+    write: () => writeOneCsv,
+    textOf: (person) => (person as UserValue).email,
     // The text is an id or an email address.
     read: (text) => ({ value: ID_PATTERN.test(text.trim()) ? Number(text) : text }),
   },
@@ -115,6 +116,7 @@ export const multiUser: FieldTypeDefinition = {
 
   fromText: (text, _, place) => eachOf(text, (one) => memberOf(sql`lower(${one})`, place)),
   becomes: { user: (cell) => onlyValue(cell) },
+  csv: { ...user.csv, write: () => writeListCsv },
 }
 
 // ── cells ───────────────────────────────────────────────────────────────────

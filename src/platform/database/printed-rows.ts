@@ -9,6 +9,10 @@ const MOST_FIRST_BYTES = 65_536
 /** Before each value are four bytes with its length; -1 stands for NULL. */
 const LENGTH_BYTES = 4
 const NO_BYTES = Buffer.alloc(0)
+/** Larger ones are not kept for other rows. */
+const MOST_KEPT_BYTES = 1_048_576
+/** Bytes that rows have given back. */
+let freed: typeof NO_BYTES | undefined
 const [COMMA, MINUS, ZERO, NINE, T, BRACE] = [44, 45, 48, 57, 116, 123]
 
 export class PrintedRows {
@@ -23,6 +27,7 @@ export class PrintedRows {
   /** Copies the values of a row, each after its length. */
   add(bytes: Buffer, start: number, end: number): void {
     const needed = this.#end + end - start
+    if (needed > this.#bytes.length && this.#end === 0) this.#takeFreed()
     if (needed > this.#bytes.length) {
       const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length, Math.min(bytes.length - start, MOST_FIRST_BYTES)))
       this.#bytes.copy(larger, 0, 0, this.#end)
@@ -36,6 +41,35 @@ export class PrintedRows {
   /** Drops the rows after the first `length`. */
   cutTo(length: number): void {
     this.#starts = this.#starts.slice(0, length)
+  }
+
+  /**
+   * Gives the bytes back for other rows, of which it has none then. Each page of a long export would leave a megabyte to the garbage collector,
+   * which marks the whole heap for every few of them.
+   */
+  free(): void {
+    if (this.#bytes.length <= MOST_KEPT_BYTES) freed = this.#bytes
+    this.#bytes = NO_BYTES
+    this.#starts = []
+    this.#end = 0
+  }
+
+  #takeFreed(): void {
+    this.#bytes = freed ?? NO_BYTES
+    freed = undefined
+  }
+
+  /** The ids with which the rows begin. */
+  ids(): number[] {
+    const ids: number[] = []
+    this.eachRow((cell) => ids.push(cell.int()))
+    return ids
+  }
+
+  /** Puts the rows, which begin with ids, into the order of these ids. Rows with other ids are dropped. */
+  putInOrder(ids: readonly number[]): void {
+    const starts = new Map(this.ids().map((id, index) => [id, this.#starts[index] as number]))
+    this.#starts = ids.flatMap((id) => starts.get(id) ?? [])
   }
 
   /** Calls back for each row, with its first value. All rows share one object. */

@@ -92,7 +92,7 @@ async function readNamed(
 const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([...values].map(([id, value]) => [id, jsonPiece(value)]))
 
 /** The different ids in some of the columns. @throws `outdated` for a value that is no id: the field has just become one of texts */
-function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] {
+export function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] {
   const ids = new Set<number>()
   const count = isMeant.lastIndexOf(true) + 1
   if (count)
