@@ -22,7 +22,11 @@ export const subscribing = ({ name, place }: SubscriptionTable, users: Sql, now:
  * acting user.
  * @param place a relation with the one row of the subject, as `Followable.row` selects it
  */
-export const followersToNotify = ({ followers }: Pick<Followable, 'followers'>, place: Sql, actor: Actor): Sql => sql`
+export const followersToNotify = (
+  { followers }: Pick<Followable, 'followers'>,
+  place: Sql,
+  actor: Pick<Actor, 'kind' | 'userId'>,
+): Sql => sql`
   select u.id as user_id, l.account_id, l.space_id, l.table_id, l.record_id, l.task_id
   from ${place} l cross join (${followers}) f
   join users u on u.id = f.user_id and u.status <> 'deleted'

@@ -73,20 +73,22 @@ async function insert<Comment>(
   content: string,
   attachments: readonly FileEntry[],
 ): Promise<Comment> {
-  const others = sql`select o.* from (${followersToNotify(subject, sql`place`, actor)}) o where o.user_id not in (select user_id from mentioned)`
+  const mentions = mentionedIds(content)
+  const followers = followersToNotify(subject, sql`place`, actor)
+  const others = sql`select o.* from (${followers}) o where o.user_id not in (select user_id from mentioned)`
+  const notified = notifying(mentions.length ? others : followers, commented(subject, content, actor, attachments), actor, now)
+  const events = [
+    commentEvents('comment.created', sql`added`, sql`place`),
+    ...(mentions.length ? [notificationEvents(sql`mention_notified`)] : []),
+    notificationEvents(sql`notified`),
+  ]
   const [row] = await db.writeShort<Comment>(
     sql`with place as (${locked(subject)}),
       added as (${inserting(subject, { author: authorOf(actor), content, attachments }, now)}),
-      ${mentioning(subject, mentionedIds(content), content, actor, now)},
-      notified as (${notifying(others, commented(subject, content, actor, attachments), actor, now)}),
-      emitted as (${emitting(
-        [
-          commentEvents('comment.created', sql`added`, sql`place`),
-          notificationEvents(sql`mention_notified`),
-          notificationEvents(sql`notified`),
-        ],
-        now,
-      )})
+      -- Most comments mention nobody.
+      ${mentions.length ? sql`${mentioning(subject, mentions, content, actor, now)},` : empty}
+      notified as (${notified}),
+      emitted as (${emitting(events, now)})
       select ${subject.comments.columns} from added`,
     'comments:create',
     subject.writes,
@@ -170,20 +172,24 @@ async function updateLocked<Comment>(
 ): Promise<Comment> {
   const table = raw(subject.comments.name)
   // The subject is locked before the comment, as its deletion does: in another order the two could deadlock.
-  await db.query(locked(subject))
+  await db.query(locked(subject), 'comments:lock-subject')
   const [current] = await db.query<{ content: string; attachments: FileEntry[] }>(
     sql`select content, attachments from ${table} where id = ${comment_id} and ${subject.belongs} for update`,
+    'comments:lock',
   )
   if (!current) throw notFound('Comment')
   const content = contentOf(given.content, current.attachments)
-  const [row] = await db.query<Comment>(sql`
+  const [row] = await db.query<Comment>(
+    sql`
       with place as (${subject.row}),
       changed as (
         update ${table} set content = ${content}, updated_at = ${formatInstant(now)}::timestamp where id = ${comment_id} returning *
       ),
       ${mentioning(subject, newlyMentionedIds(current.content, content), content, actor, now)},
       emitted as (${emitting([commentEvents('comment.updated', sql`changed`, sql`place`), notificationEvents(sql`mention_notified`)], now)})
-      select ${subject.comments.columns} from changed`)
+      select ${subject.comments.columns} from changed`,
+    'comments:update',
+  )
   return row as Comment
 }
 

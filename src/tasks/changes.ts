@@ -2,10 +2,12 @@
 
 import { followersToNotify, subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
-import { notificationEvents, notifying } from '../notifications/notify.ts'
+import { type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { sql } from '../platform/database/database.ts'
+import { composedOnce } from '../platform/database/composed-once.ts'
+import { type Sql, type Statement, sql } from '../platform/database/database.ts'
 import { badInput, badInputs, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { taskFollowers, taskSubscriptions, writesOn } from './comments/task-subject.ts'
@@ -40,6 +42,7 @@ export async function update(
     }
     const [current] = await db.query<StoredTask>(
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
+      'tasks:lock',
     )
     if (!current) throw notFound('Task')
     if (isStale(ifMatch, current)) throw stale('The task has changed since', answerOf(current))
@@ -56,7 +59,8 @@ export async function update(
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answerOf(current, ignored)
     const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
       (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
-    const [row] = await db.query<StoredTask>(sql`
+    const [row] = await db.query<StoredTask>(
+      sql`
       with changed as (
         update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId}, attachments = ${JSON.stringify(files)}::jsonb,
           external_id = ${external_id}::text,
@@ -78,7 +82,9 @@ export async function update(
         now,
       )}),
       emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
-      select ${taskColumns(sql`k`)}, k.version from changed k`)
+      select ${taskColumns(sql`k`)}, k.version from changed k`,
+      'tasks:update',
+    )
     await attachments.releaseReplaced(context, current.attachments, files)
     return answerOf(row as StoredTask, ignored)
   }
@@ -110,28 +116,51 @@ async function newAssignee({ db, actor }: Context, task: StoredTask, { assignee_
  * @throws AppError 404 when the task has just been deleted
  */
 export async function mark({ db, actor, now }: Context, task: TaskRow, status: Status): Promise<Marked> {
-  const { task_id, title } = task
-  const at = sql`${formatInstant(now)}::timestamp`
+  const { task_id: taskId, title } = task
+  const values: MarkValues = { taskId, userId: actor.userId, now: formatInstant(now), ...marked(title, status, actor) }
+  const [changed] = await db.writeShort<{ id: number }>(marking(status, actor.kind)(values), 'tasks:mark', writesOn(task, actor))
+  if (changed) return { ok: true, status }
+  // A separate statement sees a deletion that the update has waited for.
+  const [still] = await db.query<{ id: number }>(sql`select id from tasks where id = ${taskId}`, 'tasks:exists')
+  if (!still) throw notFound('Task')
+  return { ok: false, status }
+}
+
+/** What the statement of a mark binds. */
+interface MarkValues extends Notice {
+  taskId: number
+  userId: number
+  now: string
+}
+
+const composed = new Map<string, (values: MarkValues) => Statement>()
+
+/** Everything that the text of the statement depends on. */
+function marking(status: Status, kind: Actor['kind']): (values: MarkValues) => Statement {
+  const name = `${status} ${kind}`
+  const known = composed.get(name)
+  if (known) return known
+  const names = ['taskId', 'userId', 'now', 'event_type', 'message', 'summary'] as const
+  const statement = composedOnce<MarkValues>(names, (values) => markingAs(status, kind, values))
+  composed.set(name, statement)
+  return statement
+}
+
+function markingAs(status: Status, kind: Actor['kind'], { taskId, userId, now, ...notice }: MarkValues): Sql {
+  const actor = { kind, userId }
+  const at = sql`${now}::timestamp`
   const completion =
     status === 'done'
-      ? sql`completed_at = ${at}, completed_by_user_id = ${actor.userId}`
+      ? sql`completed_at = ${at}, completed_by_user_id = ${userId}`
       : // A reminder that became due while the task was done is not sent late.
         sql`completed_at = null, completed_by_user_id = null,
           reminder_missed = reminder_missed or reminder_sent_at is null and coalesce(reminder_at < ${at}, false)`
-  const [changed] = await db.writeShort<{ id: number }>(
-    sql`with changed as (
+  const followers = followersToNotify(taskFollowers({ task_id: taskId }), sql`(select *, id as task_id from changed)`, actor)
+  return sql`with changed as (
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
-        where id = ${task_id} and status <> ${status} returning *
+        where id = ${taskId} and status <> ${status} returning *
       ),
-      notified as (${notifying(followersToNotify(taskFollowers({ task_id }), sql`(select *, id as task_id from changed)`, actor), marked(title, status, actor), actor, now)}),
+      notified as (${notifying(followers, notice, actor, now)}),
       emitted as (${emitting([taskEvents(status === 'done' ? 'task.done' : 'task.undone', sql`changed`), notificationEvents(sql`notified`)], now)})
-      select id from changed`,
-    'tasks:mark',
-    writesOn(task, actor),
-  )
-  if (changed) return { ok: true, status }
-  // A separate statement sees a deletion that the update has waited for.
-  const [still] = await db.query<{ id: number }>(sql`select id from tasks where id = ${task_id}`, 'tasks:exists')
-  if (!still) throw notFound('Task')
-  return { ok: false, status }
+      select id from changed`
 }
