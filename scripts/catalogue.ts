@@ -13,6 +13,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^function tally_(?:inserts|deletes|truncate)\(\)$/,
   /^function tally_(?:stored|deleted)_files\(\)$/,
   /^trigger stored_files\.tally_(?:insert|delete)$/,
+  /^function require_table_version\(integer,integer\)$/,
   /^index record_comments_mails_idx /,
   /^function refuse_(?:audit_change|early_audit_deletion)\(\)$/,
   /^trigger audit_entries\.audit_entries_(?:update|truncate|delete)$/,

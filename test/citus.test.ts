@@ -1,10 +1,13 @@
 /** Spaces on the nodes of a Citus cluster. Without CITUS_DIR only what a service without Citus answers is tested. */
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
+import type { TableDef } from '../src/fields/definition.ts'
 import { largeTablesOnNodes } from '../src/indexes/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Database, recordsOf, sql } from '../src/platform/database/database.ts'
 import { openNodes } from '../src/platform/database/nodes/nodes.ts'
+import { insertRows, updateRow } from '../src/records/rows.ts'
+import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { moveSpace, placeSpace } from '../src/tables/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, startCitus, withCitus } from './support/citus.ts'
@@ -177,6 +180,43 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const { status, body } = await owner().post(`/api/table/${id}/${path}`, input, headers)
     expect({ status, body, isKnown: app.db.isElsewhere(id) }).toMatchObject({ status: 200, isKnown: true })
     expect((await titles(id)).filter((title: string) => title === 'new')).toHaveLength(path.endsWith('e') ? 1 : 0)
+  })
+
+  test('a write by an outdated definition is refused, also when it has waited for the change of its table', async () => {
+    const space = await newSpace()
+    await place(space, first)
+    const id = await table(space, 1)
+    const { db } = app
+    const definition = async () => (await tableDefinitions(db, [id])).get(id) as TableDef
+    const by = { now: new Date(), userId: null }
+    const cells = new Map([['title', 'late']])
+    const writesBy = (present: TableDef) => [
+      ...[1, 2, 100].map((count) => () => insertRows(db, present, Array(count).fill(cells), by)),
+      () => updateRow(db, present, 1, cells, { ...by, ifMatch: undefined }),
+    ]
+    const refused = (writes: Promise<unknown>[]) =>
+      Promise.all(writes.map((write) => expect(write).rejects.toThrow('The table does not have this version any more')))
+
+    const outdated = await definition()
+    // From the third time on the statements are prepared.
+    for (let time = 0; time < 7; time++) for (const write of writesBy(outdated)) await write()
+    const before = await titles(id)
+    expect((await owner().post(`/api/table/${id}/fields/create`, { name: 'Later', type: 'text' })).status).toBe(200)
+    await refused(writesBy(outdated).map((write) => write()))
+
+    const present = await definition()
+    const holder = await db.connect()
+    await holder.query('begin')
+    await holder.query(`update tables set version = version + 1 where id = ${id}`)
+    await holder.query(`lock table t${id}.records in exclusive mode`)
+    const writes = writesBy(present)
+    const waiting = refused(writes.map((write) => write()))
+    const locks = `select from pg_locks where relation = 't${id}.records'::regclass and not granted`
+    await vi.waitFor(async () => expect(await cluster.coordinator.query(locks)).toHaveLength(writes.length), { timeout: 4_000 })
+    await holder.query('commit')
+    await holder.end()
+    await waiting
+    expect(await titles(id)).toEqual(before)
   })
 
   test('a wrong space or node is refused with the reason', async () => {

@@ -166,3 +166,21 @@ it('fails as an outage if its connection is lost, and the next has another', asy
   expect(await db.transaction(() => insert(newName()))).toHaveLength(1)
   expect([await countOf(name), db.load().busy]).toEqual([0, 0])
 })
+
+it('of one statement is sent without BEGIN and COMMIT, and runs no second one', async () => {
+  const [alone, second, joined] = [newName(), newName(), newName()]
+  await db.oneStatement(() => insert(alone))
+  expect(kinds()).toEqual(['INSERT'])
+  const two = async () => {
+    await insert(second)
+    await insert(second)
+  }
+  await expect(db.oneStatement(two)).rejects.toThrow('A transaction of one statement runs no second one')
+  await expect(db.oneStatement(failing)).rejects.toThrow('division by zero')
+  const undone = db.transaction(async () => {
+    await db.oneStatement(() => insert(joined))
+    throw new Error('undone')
+  })
+  await expect(undone).rejects.toThrow('undone')
+  expect([await countOf(alone, joined), db.load().busy]).toEqual([1, 0])
+})

@@ -8,6 +8,7 @@ import { dropOfField } from '../src/files/dropped/deleted-field.ts'
 import { faultyUses } from '../src/files/uses/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { isOutdated } from '../src/platform/database/outdated-definition.ts'
 import { badInput } from '../src/platform/http/errors.ts'
 import { renewHosts } from '../src/records/cells/file-cells.ts'
 import { insertRows, updateRow } from '../src/records/rows.ts'
@@ -223,25 +224,39 @@ describe('with the records on another server', () => {
     expect(body.data).toMatchObject({ later: '1', latest: '2' })
   })
 
-  test('a write by an outdated definition is undone, and its transaction goes on', async () => {
+  test('a write by an outdated definition writes nothing, alone or with others', async () => {
     const { db } = elsewhere
-    const definition = async () => {
-      const found = (await tableDefinitions(db, [table.id])).get(table.id)
-      if (!found) throw new Error('The table is gone')
-      return found
-    }
-    const outdated = await definition()
+    const outdated = (await tableDefinitions(db, [table.id])).get(table.id)
+    if (!outdated) throw new Error('The table is gone')
     expect((await here.as(owner).post(`${path}/fields/create`, { name: 'Newest', type: 'text' })).status).toBe(200)
     const texts = async () => (await here.as(viewer).post(`${path}/records/query`, {})).body.map(({ text }: { text: string }) => text)
     const before = await texts()
     const by = { now: new Date(), userId: null }
     const cells = new Map([['text', 'written late']])
-    await db.transaction(async () => {
-      expect(await updateRow(db, outdated, first.id, cells, { ...by, ifMatch: undefined })).toBeUndefined()
-      expect(await insertRows(db, outdated, [cells], by)).toEqual([])
-      expect(await insertRows(db, await definition(), [new Map([['text', 'written in time']])], by)).toHaveLength(1)
-    })
-    expect((await texts()).sort()).toEqual([...before, 'written in time'].sort())
+    const many = (count: number) => Array.from({ length: count }, () => cells)
+    const writes: (() => Promise<unknown>)[] = [
+      () => updateRow(db, outdated, first.id, cells, { ...by, ifMatch: undefined }),
+      ...[1, 2, 100].map((count) => () => insertRows(db, outdated, many(count), by)),
+    ]
+    for (const write of writes) {
+      for (const error of [await write().catch(String), await db.transaction(write).catch(String)]) {
+        expect(error).toContain('The table does not have this version any more')
+      }
+    }
+    expect(await texts()).toEqual(before)
+  })
+
+  test('a record that was written is not written again because the title of a linked record cannot be read', async () => {
+    const definition = (await tableDefinitions(elsewhere.db, [table.id])).get(table.id)
+    if (!definition) throw new Error('The table is gone')
+    // As if the title field of the linked table were deleted right after the write.
+    const fields = definition.fields.map((field) => (field.lookup ? { ...field, lookup: { ...field.lookup, title_field: 'gone' } } : field))
+    const cells = new Map([['lookup', table.target]])
+    const error = await insertRows(elsewhere.db, { ...definition, fields }, [cells], { now: new Date(), userId: null }).catch(
+      (thrown) => thrown,
+    )
+    expect(error).toMatchObject({ message: expect.stringContaining('The record was written') })
+    expect(isOutdated(error)).toBe(false)
   })
 
   test('statements there name records and no system table', () => {

@@ -9,7 +9,8 @@ import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
-import { printedColumns, readRow, type StoredRow } from './rows.ts'
+import type { StoredRow } from './placed-rows.ts'
+import { printedColumns, readRow } from './rows.ts'
 
 interface ShownRow extends RecordRow {
   /** The cells for `writeRecord`, read by a definition that may be outdated. They are used only if `shown_version` is the table's version. */

@@ -5,34 +5,15 @@ import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from 
 import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import {
-  type Database,
-  empty,
-  ident,
-  join,
-  recordsOf,
-  type Sql,
-  type Statement,
-  sql,
-  writesOfTable,
-} from '../platform/database/database.ts'
-import { outdated } from '../platform/database/outdated-definition.ts'
+import { type Database, empty, ident, join, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
-import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
+import { type Change, insertPlaced, readPlaced, requiringVersion, type StoredRow, storedColumns, updatePlaced } from './placed-rows.ts'
 import { columnRead } from './query/condition-sql.ts'
-
-export type StoredRow = Row & { version: number; created_at: string; updated_at: string }
-
-interface Change {
-  now: Date
-  /** Null for a job or a script, which acts for no user. */
-  userId: number | null
-}
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
@@ -49,20 +30,9 @@ export const printedColumns = memo((table: TableDef): Sql => {
   return join([...columns, sql`r.created_at, r.updated_at`])
 })
 
-/** The same columns with the ids of users and records, for statements on records alone. */
-const storedColumns = memo(
-  (table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map(columnRead)]),
-)
-
-const readingStored = memo((table: TableDef) => sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${0}`.text)
-
 /** Returns undefined if the record does not exist. */
 export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
-  if (db.isElsewhere(table.id)) {
-    const statement = { text: readingStored(table), values: [recordId] }
-    const rows = await db.records(table.id).readShort<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
-    return (await withNames(db, table, rows))[0]
-  }
+  if (db.isElsewhere(table.id)) return readPlaced(db, table, recordId)
   const [row] = await db.query<StoredRow>(
     sql`select ${selectedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
     `record:${table.id}:${table.version}`,
@@ -70,19 +40,13 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
   return row
 }
 
-/** The rows with the users and records that they refer to, as `selectedColumns` returns them. */
-async function withNames(db: Database, table: TableDef, rows: StoredRow[]): Promise<StoredRow[]> {
-  const fields = ownFields(table)
-  await nameReferences(db, table.account_id, fields, rows, lookupsOf(fields))
-  return rows
-}
-
 /**
  * Inserts records in one statement, in their order.
  * @returns an empty list if the table has a newer version than the definition
+ * @throws an error of the class `isOutdated` in its place if the records are elsewhere
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
-  if (db.isElsewhere(table.id)) return writeElsewhere(db, table, insertionElsewhere(table, records, { now, userId }), 'insert')
+  if (db.isElsewhere(table.id)) return insertPlaced(db, table, records, { now, userId })
   const { text, following } = insertionOfMany(table)
   const statement = { text, values: [formatInstant(now), userId, ...cellArrays(ownFields(table), records), ...following] }
   const rows = await db.query<StoredRow>(statement, `insert:${table.id}:${table.version}`)
@@ -135,62 +99,10 @@ function insertion(
   return { text, following: values.slice(2 + bound) }
 }
 
-/** Inserts the records by a statement on records alone. */
-function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, userId }: Change): Statement {
-  const own = ownFields(table)
-  const [at, one] = [formatInstant(now), records.length === 1 ? records[0] : undefined]
-  if (one) {
-    const cells = own.map((field) => boundValue(field, one))
-    return { text: insertionOfOneElsewhere(table), values: [at, userId, at, userId, ...cells] }
-  }
-  const by = sql`${at}::timestamp, ${userId}::int`
-  const rows = sql`select ${join([by, by, ...own.map(unnestedCell)])} from ${unnestedRows(own, cellArrays(own, records))} order by x."#"`
-  return insertionOf(table, rows)
-}
-
-/** For one record, printed once. */
-const insertionOfOneElsewhere = memo((table: TableDef): string => {
-  const by = sql`${null}::timestamp, ${null}::int`
-  const cells = ownFields(table).map((field) => sql`${null}::${typeOf(field)}`)
-  return insertionOf(table, sql`values (${join([by, by, ...cells])})`).text
-})
-
-function insertionOf(table: TableDef, rows: Sql): Sql {
-  return sql`insert into ${recordsOf(table.id)} as r (${insertedNames(ownFields(table))}) ${rows} returning ${storedColumns(table)}`
-}
-
-/**
- * Writes records that are elsewhere, and undoes this if the table has another version. The write waits for a concurrent change of the table, or
- * that change waits for this transaction, so the version that is read after the write is the one that it met.
- * @returns the rows that the statement returns; none if it was undone
- */
-async function writeElsewhere(db: Database, table: TableDef, statement: Statement, name: string): Promise<StoredRow[]> {
-  const write = async () => {
-    const written = await db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`)
-    if (!(await isStillCurrent(db, table))) throw outdated
-    return written
-  }
-  const rows = await (db.inTransaction() ? undoneAlone(db, write) : db.transaction(write)).catch((error) => {
-    if (error === outdated) return []
-    throw error
-  })
-  return (await withNames(db, table, rows)).sort((a, b) => a.id - b.id)
-}
-
-/** In a transaction that goes on if the write is outdated. */
-async function undoneAlone<T>(db: Database, write: () => Promise<T>): Promise<T> {
-  await db.query(sql`savepoint before_write`, 'before-write')
-  try {
-    return await write()
-  } catch (error) {
-    if (error === outdated) await db.execute(sql`rollback to savepoint before_write`)
-    throw error
-  }
-}
-
 /**
  * Updates cells of a record. The version increases only if a cell changes, so that an update without effect makes no If-Match stale.
  * @returns undefined if the record does not exist, `ifMatch` lacks its version, or the table has a newer version than the definition
+ * @throws an error of the class `isOutdated` in place of the last if the record is elsewhere
  */
 export async function updateRow(
   db: Database,
@@ -213,7 +125,7 @@ export async function updateRow(
     from (select ${join(given)}) n
     where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${condition}
     returning ${returned}`
-  if (db.isElsewhere(table.id)) return (await writeElsewhere(db, table, update(sql`true`, storedColumns(table)), 'update'))[0]
+  if (db.isElsewhere(table.id)) return updatePlaced(db, table, update(requiringVersion(table), storedColumns(table)))
   const statement = update(isCurrent(table), selectedColumns(table))
   const [row] = await db.writeShort<StoredRow>(statement, `update:${table.id}:${table.version}`, writesOfTable(table.id))
   return row

@@ -25,7 +25,7 @@ import type { PrintedRows } from './printed-rows.ts'
 import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
 import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
-import { inNewTransaction, openTransaction } from './transactions.ts'
+import { inNewTransaction, openTransaction, type Transaction } from './transactions.ts'
 
 // Required, because an import would be a second instance of the package, whose values Prisma's client does not know.
 const { DbNull, empty, join, raw, sql } = createRequire(import.meta.url)('@prisma/client-runtime-utils') as typeof runtime
@@ -51,6 +51,11 @@ export const writesOfAccount = (accountId: number): string => `account ${account
 export interface Database extends RecordsDatabase {
   /** Runs `fn` in a transaction. All statements inside, also Prisma's, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: () => Promise<T>): Promise<T>
+  /**
+   * Runs `fn` as `transaction` does, without the round trips of BEGIN and COMMIT: it must run exactly one statement. In an open transaction it
+   * joins that one.
+   */
+  oneStatement<T>(fn: () => Promise<T>): Promise<T>
   /** The handle for statements on the records of the table and of others in its space, which name no system table; usually this database. */
   records(tableId: number): RecordsDatabase
   /**
@@ -176,6 +181,10 @@ export function openDatabase(
     return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
   }
 
+  const committed = ({ wroteMarker }: Transaction) => {
+    if (wroteMarker) watched?.committed()
+  }
+
   return {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
@@ -185,8 +194,8 @@ export function openDatabase(
     readShortPrinted: (statement, label) => readShort(statement, label, true) as Promise<PrintedRows>,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
-    transaction: <T>(fn: () => Promise<T>) =>
-      openTransaction() ? fn() : inNewTransaction(pool, fn, ({ wroteMarker }) => wroteMarker && watched?.committed()),
+    transaction: <T>(fn: () => Promise<T>) => (openTransaction() ? fn() : inNewTransaction(pool, fn, { committed })),
+    oneStatement: <T>(fn: () => Promise<T>) => (openTransaction() ? fn() : inNewTransaction(pool, fn, { committed, isOneStatement: true })),
     records(tableId) {
       const node = placement.nodeOf(tableId)
       // `this` may be the database with reads on replicas.

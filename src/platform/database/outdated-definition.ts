@@ -7,8 +7,10 @@ import type { Database } from './database.ts'
 /** Thrown when a table has been changed since its definition was read. */
 export const outdated = new Error('The definition of the table is outdated')
 
+/** What the function `require_table_version` of our migrations raises. */
+const OTHER_VERSION = 'GP001'
 /** 42703, 42P01: the column or table does not exist. 42804, 42846, 42883: the column has another type. */
-const CHANGED = new Set(['42703', '42P01', '42804', '42846', '42883'])
+const CHANGED = new Set(['42703', '42P01', '42804', '42846', '42883', OTHER_VERSION])
 const NOT_SUPPORTED = '0A000'
 /** The function of PostgreSQL that refuses a prepared statement whose columns have changed. Its message is translated, the name is not. */
 const REFUSES_OLD_PLANS = 'RevalidateCachedQuery'

@@ -106,6 +106,18 @@ export async function runBehindBegin(client: pg.ClientBase, statement: NamedStat
   return result as pg.QueryResult
 }
 
+const COMMIT: NamedStatement = { name: 'commit', text: 'COMMIT', values: [] }
+
+/**
+ * Runs the statement and commits its transaction, with one round trip.
+ * @returns the result of COMMIT
+ * @throws the error of the statement, behind which the transaction is not committed, or of the commit
+ */
+export async function commitBehind(client: pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
+  const [, result] = await runTogether(client, [statement, COMMIT])
+  return result as pg.QueryResult
+}
+
 type SendGroup = (group: PreparedGroup, values: undefined, callback: PreparedGroup['callback']) => void
 
 function sentTogether(

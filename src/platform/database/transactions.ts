@@ -5,7 +5,7 @@ import { cancelQuery } from './cancel-query.ts'
 import { runStatement } from './pooled-statements.ts'
 import type { Named, NamedStatement } from './prepared-statements.ts'
 import { cutConnection } from './silent-connections.ts'
-import { runBehindBegin } from './statement-groups.ts'
+import { commitBehind, runBehindBegin } from './statement-groups.ts'
 
 const transactions = new AsyncLocalStorage<Transaction>()
 
@@ -18,16 +18,20 @@ export function openTransaction(): Transaction | undefined {
   return transaction?.isOver ? undefined : transaction
 }
 
-/**
- * Runs `fn` in a transaction of its own.
- * @param committed called after the commit
- */
+interface TransactionOptions {
+  /** Called after the commit. */
+  committed(transaction: Transaction): void
+  /** True for a transaction of one statement, which is sent without BEGIN and COMMIT. */
+  isOneStatement?: boolean
+}
+
+/** Runs `fn` in a transaction of its own. */
 export async function inNewTransaction<Result>(
   pool: pg.Pool,
   fn: () => Promise<Result>,
-  committed: (transaction: Transaction) => void,
+  { committed, isOneStatement = false }: TransactionOptions,
 ): Promise<Result> {
-  const transaction = new Transaction(pool)
+  const transaction = new Transaction(pool, isOneStatement)
   try {
     const result = await transactions.run(transaction, fn)
     await transaction.commit()
@@ -52,6 +56,7 @@ export interface Participant {
 /** It takes a connection for its first statement, and begins in the round trip of that statement. Without statements it costs nothing. */
 export class Transaction {
   readonly #pool: pg.Pool
+  readonly #isOneStatement: boolean
   #begun: Promise<pg.PoolClient> | undefined
   /** Its connection, until that is given back. */
   #client: pg.PoolClient | undefined
@@ -67,8 +72,9 @@ export class Transaction {
   /** Runs before the commit if both nodes and this server were written, so that both or neither commit. */
   beforeCommit: NamedStatement | undefined
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, isOneStatement: boolean) {
     this.#pool = pool
+    this.#isOneStatement = isOneStatement
   }
 
   get isOver(): boolean {
@@ -77,6 +83,7 @@ export class Transaction {
 
   async run(statement: Named, isPrinted = false): Promise<pg.QueryResult> {
     if (!WRITES_NOTHING.test(statement.text)) this.#writes++
+    if (this.#isOneStatement) return this.#runAlone(statement, isPrinted)
     if (this.#begun) return runStatement(await this.#begun, statement, isPrinted)
     const { name, text, values } = statement
     if (name === undefined) return runStatement(await this.#begunClient(), statement, isPrinted)
@@ -91,7 +98,13 @@ export class Transaction {
     return first as unknown as Promise<pg.QueryResult>
   }
 
-  /** Its connection, on which it has begun, for a statement of Prisma. */
+  async #runAlone(statement: Named, isPrinted: boolean): Promise<pg.QueryResult> {
+    if (this.#begun) throw new Error('A transaction of one statement runs no second one')
+    this.#begun = this.#connect()
+    return runStatement(await this.#begun, statement, isPrinted)
+  }
+
+  /** The connection on which the transaction has begun, for a statement of Prisma. */
   client(): Promise<pg.PoolClient> {
     this.#writes++
     return this.#begunClient()
@@ -145,12 +158,10 @@ export class Transaction {
     const client = await this.#begun
     if (!client) return
     this.#begun = undefined
+    if (this.#isOneStatement) return this.#release()
     const isOnBoth = this.nodeWrites > 0 && this.#writes > this.nodeWrites
-    const commit = async () => {
-      if (isOnBoth && this.beforeCommit) await runStatement(client, this.beforeCommit)
-      return client.query('COMMIT')
-    }
-    const { command } = await commit().catch((error) => {
+    const committed = isOnBoth && this.beforeCommit ? commitBehind(client, this.beforeCommit) : client.query('COMMIT')
+    const { command } = await committed.catch((error) => {
       this.#release(error)
       throw error
     })
@@ -158,7 +169,7 @@ export class Transaction {
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because a statement in it had failed')
   }
 
-  /** Does nothing after `commit`, which has given the connection back. */
+  /** Does nothing after `commit`, which has given the connection back. Without a BEGIN the statement only shows that the connection is good. */
   async rollBack(): Promise<void> {
     this.#isOver = true
     const client = await this.#begun?.catch(() => undefined)

@@ -13,7 +13,8 @@ import { type FileEntry, hostsOf, pathsOf, withPresentHosts } from '../../platfo
 import { releaseFiles } from '../../tables/file-references.ts'
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
-import { changeBy, readRow, type StoredRow, updateRow } from '../rows.ts'
+import type { StoredRow } from '../placed-rows.ts'
+import { changeBy, readRow, updateRow } from '../rows.ts'
 
 /** Updates a record, in one statement unless a cell holds files. Returns what `updateRow` returns. */
 export async function updateCells(

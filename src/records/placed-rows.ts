@@ -1,0 +1,131 @@
+/** Reads and writes stored records on another server, by statements that name no system table. */
+import { ownFields, type TableDef } from '../fields/definition.ts'
+import { type Database, join, recordsOf, type Sql, type Statement, sql } from '../platform/database/database.ts'
+import { isOutdated } from '../platform/database/outdated-definition.ts'
+import { unavailable } from '../platform/http/errors.ts'
+import { memo } from '../platform/memo.ts'
+import { formatInstant } from '../platform/time.ts'
+import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
+import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
+import type { Cells } from './drafts.ts'
+import { columnRead } from './query/condition-sql.ts'
+
+export type StoredRow = Row & { version: number; created_at: string; updated_at: string }
+
+export interface Change {
+  now: Date
+  /** Null for a job or a script, which acts for no user. */
+  userId: number | null
+}
+
+/** The columns to read of a row `r`. */
+export const storedColumns = memo(
+  (table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map(columnRead)]),
+)
+
+const reading = memo((table: TableDef) => sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${0}`.text)
+
+/** @returns undefined if the record does not exist */
+export async function readPlaced(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
+  const statement = { text: reading(table), values: [recordId] }
+  const rows = await db.records(table.id).readShort<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
+  return (await withNames(db, table, rows))[0]
+}
+
+/** The rows with the users and records that they refer to, of which their server has only the ids. */
+async function withNames(db: Database, table: TableDef, rows: StoredRow[]): Promise<StoredRow[]> {
+  const fields = ownFields(table)
+  await nameReferences(db, table.account_id, fields, rows, lookupsOf(fields))
+  return rows
+}
+
+/** The same for rows that were written. The write must not be repeated once it is committed, as it would be after an error of the class `isOutdated`. */
+async function withNamesOfWritten(db: Database, table: TableDef, rows: StoredRow[]): Promise<StoredRow[]> {
+  try {
+    return await withNames(db, table, rows)
+  } catch (error) {
+    if (db.inTransaction() || !isOutdated(error)) throw error
+    throw unavailable('The record was written, but a table that it refers to was changed at the same moment; read the record again')
+  }
+}
+
+/**
+ * True, or an error of the class `isOutdated` if the table has another version. The main server evaluates this before it sends the statement to the
+ * node. The statement has locked the table by then: a change of the table came first and has been waited for, or it waits for the statement.
+ */
+export const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_table_version(${id}::int, ${version}::int)`
+
+/** Runs a statement that contains `requiringVersion`. */
+const write = (db: Database, table: TableDef, statement: Statement, name: string): Promise<StoredRow[]> =>
+  db.oneStatement(() => db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`))
+
+/**
+ * Runs an update that contains `requiringVersion` and returns `storedColumns`.
+ * @returns undefined if it has met no record
+ * @throws an error of the class `isOutdated`; a transaction that was open can then only be rolled back
+ */
+export const updatePlaced = async (db: Database, table: TableDef, update: Statement): Promise<StoredRow | undefined> =>
+  (await withNamesOfWritten(db, table, await write(db, table, update, 'update')))[0]
+
+/**
+ * Inserts the records in their order.
+ * @throws as `updatePlaced`
+ */
+export async function insertPlaced(db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<StoredRow[]> {
+  const isFew = records.length <= MOST_JOINED
+  const statement = isFew ? ofValues(table, withChange(records, change)) : ofArrays(table, records, change)
+  return withNamesOfWritten(db, table, inOrder(await write(db, table, statement, 'insert')))
+}
+
+/** Ids are given in the order of the statement. */
+const inOrder = (rows: StoredRow[]) => rows.sort((a, b) => a.id - b.id)
+
+interface Insert {
+  cells: Cells
+  change: Change
+}
+
+/** The most records of a statement with values of its own for each, which is prepared for each number of them. */
+const MOST_JOINED = 8
+
+const withChange = (records: readonly Cells[], change: Change): Insert[] => records.map((cells) => ({ cells, change }))
+
+const firstVersion = (table: TableDef): Sql => sql`case when ${requiringVersion(table)} then 1 end`
+
+function ofValues(table: TableDef, inserts: readonly Insert[]): Statement {
+  const own = ownFields(table)
+  const values = inserts.flatMap(({ cells, change: { now, userId } }) => {
+    const at = formatInstant(now)
+    return [at, userId, at, userId, ...own.map((field) => boundValue(field, cells))]
+  })
+  return { text: textOfValues(table)(inserts.length), values: [table.id, table.version, ...values] }
+}
+
+/** The texts by the number of records, each printed once. */
+const textOfValues = memo((table: TableDef) => {
+  const texts: string[] = []
+  const by = sql`${null}::timestamp, ${null}::int`
+  const row = join([by, by, ...ownFields(table).map((field) => sql`${null}::${typeOf(field)}`)])
+  const print = (count: number) => {
+    const rows = Array.from({ length: count }, (_, index) => sql`(${index ? sql`1` : firstVersion(table)}, ${row})`)
+    return insertion(table, sql`values ${join(rows)}`).text
+  }
+  return (count: number): string => {
+    texts[count] ??= print(count)
+    return texts[count]
+  }
+})
+
+function ofArrays(table: TableDef, records: readonly Cells[], { now, userId }: Change): Sql {
+  const own = ownFields(table)
+  const by = sql`${formatInstant(now)}::timestamp, ${userId}::int`
+  return insertion(
+    table,
+    sql`select ${join([sql`once.version`, by, by, ...own.map(unnestedCell)])}
+    from (select ${firstVersion(table)} as version offset 0) once, ${unnestedRows(own, cellArrays(own, records))} order by x."#"`,
+  )
+}
+
+function insertion(table: TableDef, rows: Sql): Sql {
+  return sql`insert into ${recordsOf(table.id)} as r (version, ${insertedNames(ownFields(table))}) ${rows} returning ${storedColumns(table)}`
+}
