@@ -7,10 +7,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { dropOfField } from '../src/files/dropped/deleted-field.ts'
 import { faultyUses } from '../src/files/uses/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { isOutdated } from '../src/platform/database/outdated-definition.ts'
 import { badInput } from '../src/platform/http/errors.ts'
 import { renewHosts } from '../src/records/cells/file-cells.ts'
+import type { StoredRow } from '../src/records/placed-rows.ts'
 import { insertRows, updateRow } from '../src/records/rows.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { withDefinition } from '../src/tables/with-definition.ts'
@@ -244,6 +245,26 @@ describe('with the records on another server', () => {
       }
     }
     expect(await texts()).toEqual(before)
+  })
+
+  test('records that are created at the same time are inserted by one statement, and one that is refused keeps no other out', async () => {
+    const { db } = elsewhere
+    const definition = (await tableDefinitions(db, [table.id])).get(table.id)
+    if (!definition) throw new Error('The table is gone')
+    const insert = async (texts: string[]) => {
+      const from = sent.length
+      const by = { now: new Date(), userId: null }
+      const rows = await Promise.allSettled(texts.map((text) => insertRows(db, definition, [new Map([['text', text]])], by)))
+      const written = rows.map((row) => (row.status === 'fulfilled' ? (row.value as StoredRow[]).map(({ text }) => text) : row.reason.code))
+      return { written, statements: sent.slice(from).filter(({ text }) => text.startsWith('insert into')).length }
+    }
+    expect(await insert(['j1', 'j2', 'j3', 'j4', 'j5'])).toEqual({ written: [['j1'], ['j2'], ['j3'], ['j4'], ['j5']], statements: 1 })
+    await here.db.execute(sql`alter table ${recordsOf(table.id)} add constraint not_k2 check (text <> 'k2')`)
+    expect(await insert(['k1', 'k2', 'k3'])).toEqual({ written: [['k1'], '23514', ['k3']], statements: 4 })
+    await here.db.execute(sql`alter table ${recordsOf(table.id)} drop constraint not_k2`)
+    // Twenty records take three statements of eight at most.
+    const many = Array.from({ length: 20 }, (_, index) => `m${index}`)
+    expect(await insert(many)).toEqual({ written: many.map((text) => [text]), statements: 3 })
   })
 
   test('a record that was written is not written again because the title of a linked record cannot be read', async () => {

@@ -1,8 +1,10 @@
 /** Reads and writes stored records on another server, by statements that name no system table. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { ownFields, type TableDef } from '../fields/definition.ts'
 import { type Database, join, recordsOf, type Sql, type Statement, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
-import { unavailable } from '../platform/http/errors.ts'
+import { WriteGroups } from '../platform/database/write-groups.ts'
+import { sqlState, unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
@@ -72,6 +74,8 @@ export const updatePlaced = async (db: Database, table: TableDef, update: Statem
  * @throws as `updatePlaced`
  */
 export async function insertPlaced(db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<StoredRow[]> {
+  const [cells, ...others] = records
+  if (cells && !others.length && !db.inTransaction()) return [await insertJoined(db, table, { cells, change })]
   const isFew = records.length <= MOST_JOINED
   const statement = isFew ? ofValues(table, withChange(records, change)) : ofArrays(table, records, change)
   return withNamesOfWritten(db, table, inOrder(await write(db, table, statement, 'insert')))
@@ -85,8 +89,52 @@ interface Insert {
   change: Change
 }
 
+interface WaitingInsert extends Insert {
+  table: TableDef
+  /** Runs something for the caller, who pays for the connection of a group that begins with this record. */
+  asCaller: ReturnType<typeof AsyncLocalStorage.snapshot>
+  resolve(row: StoredRow): void
+  reject(error: unknown): void
+}
+
 /** The most records of a statement with values of its own for each, which is prepared for each number of them. */
 const MOST_JOINED = 8
+
+/** Records of several requests are inserted by one statement: a statement costs the coordinator of a cluster as much as ten records. */
+const joinedInserts = memo((db: Database) => new WriteGroups<WaitingInsert>(MOST_JOINED, (inserts) => insertTogether(db, inserts)))
+
+function insertJoined(db: Database, table: TableDef, insert: Insert): Promise<StoredRow> {
+  const { promise, resolve, reject } = Promise.withResolvers<StoredRow>()
+  joinedInserts(db).add(`${table.id}:${table.version}`, { ...insert, table, asCaller: AsyncLocalStorage.snapshot(), resolve, reject })
+  return promise
+}
+
+async function insertTogether(db: Database, inserts: readonly WaitingInsert[]): Promise<void> {
+  const { table, asCaller } = inserts[0] as WaitingInsert
+  try {
+    const rows = inOrder(await asCaller(() => write(db, table, ofValues(table, inserts), 'insert')))
+    void asCaller(() => answer(db, inserts, rows))
+  } catch (error) {
+    // After other errors the records may have been inserted, or fail again.
+    const isOfOne = inserts.length > 1 && REFUSED.test(sqlState(error) ?? '')
+    for (const insert of inserts) {
+      if (isOfOne) void insertTogether(db, [insert])
+      else insert.reject(error)
+    }
+  }
+}
+
+async function answer(db: Database, inserts: readonly WaitingInsert[], rows: StoredRow[]): Promise<void> {
+  try {
+    await withNamesOfWritten(db, (inserts[0] as WaitingInsert).table, rows)
+    for (const [index, { resolve }] of inserts.entries()) resolve(rows[index] as StoredRow)
+  } catch (error) {
+    for (const { reject } of inserts) reject(error)
+  }
+}
+
+/** A value, a constraint or a limit of PostgreSQL: one record has kept all from being inserted. */
+const REFUSED = /^(2[23]|54)/
 
 const withChange = (records: readonly Cells[], change: Change): Insert[] => records.map((cells) => ({ cells, change }))
 

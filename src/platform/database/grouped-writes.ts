@@ -3,17 +3,15 @@
  * write to the socket, one wake-up of a PostgreSQL process and one flush of the log for all of them (measured in
  * docs/decisions/0023-grouped-writes.md).
  */
-import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { currentParty, runFor } from '../party.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import type { NamedStatement } from './prepared-statements.ts'
 import { runTogether } from './statement-groups.ts'
+import { WriteGroups } from './write-groups.ts'
 
-/** The statements of one commit at most, so that nobody waits for many others. */
+/** The statements of one commit at most. */
 const MOST_TOGETHER = 32
-/** A commit that takes longer waits for a lock or is slow, so that later writes no longer wait for it. */
-const LATE_MS = 20
 /** Statements that wait longer for a lock are rolled back together, and each runs alone, so that only the blocked one waits on. */
 const LOCK_TIMEOUT: NamedStatement = { name: 'grouped-writes', text: "select set_config('lock_timeout', '50', true)", values: [] }
 
@@ -29,8 +27,7 @@ interface Waiting {
 }
 
 export class GroupedWrites {
-  /** The writes that wait for the commit under way, of each group that has one. */
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #groups = new WriteGroups<Waiting>(MOST_TOGETHER, (writes) => this.#commit(writes))
   readonly #pool: pg.Pool
   readonly #observe: ObserveStatement | undefined
 
@@ -47,18 +44,8 @@ export class GroupedWrites {
   run(name: string, statement: NamedStatement): Promise<pg.QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
     const write = { statement, party: currentParty(), resolve, reject }
-    const waiting = this.#waiting.get(name)
-    if (waiting) waiting.push(write)
-    else void this.#take(name, [write])
+    this.#groups.add(name, write)
     return this.#observe ? observed(promise, this.#observe(statement.text)) : promise
-  }
-
-  async #take(name: string, waiting: Waiting[]): Promise<void> {
-    this.#waiting.set(name, waiting)
-    // Writes that arrive in the same turn of the event loop leave together.
-    await setImmediate()
-    while (waiting.length) await doneOrLate(this.#commit(waiting.splice(0, MOST_TOGETHER)))
-    this.#waiting.delete(name)
   }
 
   async #commit(writes: readonly Waiting[]): Promise<void> {
@@ -80,16 +67,6 @@ export class GroupedWrites {
       else rejectAll(writes, error)
     }
   }
-}
-
-function doneOrLate(commit: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const late = setTimeout(resolve, LATE_MS)
-  commit.then(() => {
-    clearTimeout(late)
-    resolve()
-  })
-  return promise
 }
 
 function settle(writes: readonly Waiting[], results: readonly (pg.QueryResult | Error)[]): void {
