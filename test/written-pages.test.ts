@@ -256,6 +256,24 @@ describe('a page shows', async () => {
   })
   const first = async () => (await owner.post(`${table.path}/records/query`, {})).body[0]
 
+  test('records that were created together or updated in the bytes in which they are read', async () => {
+    const headers = { authorization: `Bearer ${account.keys.account}`, 'content-type': 'application/json' }
+    const sent = async (path: string, body?: object) =>
+      (await fetch(app.url + path, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })).text()
+    const stored = async (id: number) => sent(`${table.path}/record/${id}/get`)
+    const full = { city: cities.records[1], cities: cities.records, owner: account.owner.id, stage: 'Done' }
+    const created = await sent(`${table.path}/records/create_batch`, { records: [{ data: full }, { data: {} }, { data: { cities: [] } }] })
+    const ids = JSON.parse(created).map(({ id }: Row) => id) as number[]
+    expect(ids).toHaveLength(3)
+    expect(created).toBe(`[${(await Promise.all(ids.map(stored))).join()}]`)
+    for (const data of [{ owner: account.member.id }, { city: null, stage: 'Open' }, { cities: null, owner: null }]) {
+      const updated = await sent(`${table.path}/record/${ids[0]}/update`, { data })
+      expect(updated).toBe(await stored(ids[0] as number))
+    }
+    const rpc = await owner.rpc.records.createBatch.mutate({ table_id: table.id, records: [{ data: full }] })
+    expect(rpc.rows).toEqual([JSON.parse(await stored(rpc.rows[0]?.id as number))])
+  })
+
   test('the name that a user has at this moment, also while it changes', async () => {
     const rename = (name: string) => app.db.execute(sql`update users set name = ${name} where id = ${account.member.id}`)
     let latest = 'before'

@@ -120,7 +120,7 @@ async function makeTable(
 ): Promise<Filled> {
   const { id, name } = await createTable(context, space, definition)
   const table: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
-  const { rows: records } = await createBatch(context, table, { records: rows.map((data) => ({ data })) })
+  const { rows: records } = objectOf(await createBatch(context, table, { records: rows.map((data) => ({ data })) }))
   for (const view of views) await createView(context, table, view)
   return { table, records }
 }

@@ -17,7 +17,7 @@ export type CellJson = (cell: PrintedCell, json: JsonWriter, named: JsonById) =>
 /** Makes the value JSON once, for all cells that refer to it. */
 export const jsonPiece = (value: unknown): JsonPiece => new JsonPiece(JSON.stringify(value))
 
-const NULL = jsonPiece(null)
+export const NULL = jsonPiece(null)
 export const TRUE = jsonPiece(true)
 export const FALSE = jsonPiece(false)
 export const NO_VALUES = jsonPiece([])

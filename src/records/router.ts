@@ -37,7 +37,7 @@ export const recordsRouter = router({
   update: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/update', docs.update, { etag: 'answered and heeded' }))
     .input(RecordUpdate.extend(RecordPath.shape))
-    .output(DataRecord)
+    .output(AnsweredRecord)
     .mutation(answering(({ ctx, input }) => records.update(ctx.context, ctx.table, ctx.record, input, ctx.ifMatch))),
 
   delete: recordProcedure('write', callers.any)

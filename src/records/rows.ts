@@ -3,16 +3,15 @@
 import { columnOf } from '../fields/cell-sql.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
-import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
 import type { Cells } from './drafts.ts'
-import { type Change, insertPlaced, readPlaced, requiringVersion, type StoredRow, storedColumns, updatePlaced } from './placed-rows.ts'
+import { type Change, insertPlaced, readPlaced, type StoredRow } from './placed-rows.ts'
 import { columnRead } from './query/condition-sql.ts'
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
@@ -40,17 +39,21 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
   return row
 }
 
+/** Records that were inserted: their cells for `writeRecords`, or the rows if they are elsewhere. */
+export type InsertedRows = PrintedRows | StoredRow[]
+
 /**
- * Inserts records in one statement, in their order.
- * @returns an empty list if the table has a newer version than the definition
+ * Inserts records in one statement.
+ * @returns them in the order of their ids, which is that of the request; none if the table has a newer version than the definition
  * @throws an error of the class `isOutdated` in its place if the records are elsewhere
  */
-export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
+export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<InsertedRows> {
   if (db.isElsewhere(table.id)) return insertPlaced(db, table, records, { now, userId })
   const { text, following } = insertionOfMany(table)
   const statement = { text, values: [formatInstant(now), userId, ...cellArrays(ownFields(table), records), ...following] }
-  const rows = await db.query<StoredRow>(statement, `insert:${table.id}:${table.version}`)
-  return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
+  const rows = await db.queryPrinted(statement, `insert:${table.id}:${table.version}`)
+  if (rows.length > 1) rows.putInOrder(rows.ids().sort((a, b) => a - b))
+  return rows
 }
 
 /**
@@ -84,7 +87,7 @@ const insertionOfMany = memo((table: TableDef): Insertion => {
   const noCells = cellArrays(own, [])
   const from = sql`, ${unnestedRows(own, noCells)}`
   const order = sql`order by x."#"`
-  return insertion(table, own, noCells.length, { cells: own.map(unnestedCell), from, order, returned: selectedColumns(table) })
+  return insertion(table, own, noCells.length, { cells: own.map(unnestedCell), from, order, returned: printedColumns(table) })
 })
 
 function insertion(
@@ -97,38 +100,6 @@ function insertion(
     insert into ${recordsOf(table.id)} as r (${insertedNames(own)})
     select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${returned}`
   return { text, following: values.slice(2 + bound) }
-}
-
-/**
- * Updates cells of a record. The version increases only if a cell changes, so that an update without effect makes no If-Match stale.
- * @returns undefined if the record does not exist, `ifMatch` lacks its version, or the table has a newer version than the definition
- * @throws an error of the class `isOutdated` in place of the last if the record is elsewhere
- */
-export async function updateRow(
-  db: Database,
-  table: TableDef,
-  recordId: number,
-  cells: Cells,
-  { now, userId, ifMatch }: Change & { ifMatch: IfMatch },
-): Promise<StoredRow | undefined> {
-  const own = ownFields(table).filter(({ id }) => cells.has(id))
-  const columns = own.map(({ id }) => ident(id))
-  const given = own.map((field) => sql`${boundValue(field, cells)}::${typeOf(field)} as ${ident(field.id)}`)
-  const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
-  const update = (condition: Sql, returned: Sql) => sql`
-    update ${recordsOf(table.id)} r set ${join([
-      ...columns.map((column) => sql`${column} = n.${column}`),
-      sql`version = r.version + (${differs})::int`,
-      sql`updated_at = case when ${differs} then ${formatInstant(now)}::timestamp else r.updated_at end`,
-      sql`updated_by = case when ${differs} then ${userId}::int else r.updated_by end`,
-    ])}
-    from (select ${join(given)}) n
-    where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${condition}
-    returning ${returned}`
-  if (db.isElsewhere(table.id)) return updatePlaced(db, table, update(requiringVersion(table), storedColumns(table)))
-  const statement = update(isCurrent(table), selectedColumns(table))
-  const [row] = await db.writeShort<StoredRow>(statement, `update:${table.id}:${table.version}`, writesOfTable(table.id))
-  return row
 }
 
 /** True if the table still has this version. A statement waits for a concurrent change of the table before it evaluates this. */

@@ -6,9 +6,9 @@ import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { recordsOf, sql } from '../platform/database/database.ts'
-import { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
 import { notFound, stale } from '../platform/http/errors.ts'
-import type { WrittenJson } from '../platform/http/written-json.ts'
+import type { List, WrittenJson, WrittenList } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
@@ -19,9 +19,10 @@ import { readWithDefinition, STALE, withDefinition } from '../tables/with-defini
 import { pathsIn, updateCells } from './cells/file-cells.ts'
 import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
 import type { StoredRow } from './placed-rows.ts'
-import { changeBy, insertRow, insertRows, readRow } from './rows.ts'
+import { changeBy, type InsertedRows, insertRow, insertRows, readRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
-import { writeRecord } from './write-record.ts'
+import type { UpdatedRow } from './update-row.ts'
+import { writeRecord, writeRecords } from './write-record.ts'
 
 /** A record, or its finished JSON. */
 type AnyRecord = DataRecord | WrittenJson<DataRecord>
@@ -54,8 +55,7 @@ export async function create(context: Context, table: TableRef, { data }: NewRec
   const value = await withDefinition<AnyRecord>(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: true }, [{ data, path: ['data'] }])
     if (pathsIn(definition, cells).length || db.isElsewhere(table.id)) {
-      const [record] = await insertCells(context, definition, [cells])
-      return record ?? STALE
+      return insertedRecord(definition, await insertCells(context, definition, [cells]))
     }
     if (await withdrawForCells(context, definition, [cells])) return STALE
     const row = await insertRow(db, definition, cells, changeBy(context))
@@ -64,33 +64,38 @@ export async function create(context: Context, table: TableRef, { data }: NewRec
   return { value, version: 1 }
 }
 
+/** Returns the first inserted record, or STALE if the definition of the table is outdated. */
+function insertedRecord(table: TableDef, rows: InsertedRows): AnyRecord | typeof STALE {
+  if (rows instanceof PrintedRows) return rows.length ? writeRecord(table, rows.firstCell()) : STALE
+  return rows[0] ? recordOf(table, rows[0]) : STALE
+}
+
 /** Creates all records or none, in one statement, and returns them in the order of the request. */
-export async function createBatch(context: Context, table: TableRef, { records }: RecordBatch): Promise<{ rows: DataRecord[] }> {
+export async function createBatch(
+  context: Context,
+  table: TableRef,
+  { records }: RecordBatch,
+): Promise<List<DataRecord> | WrittenList<DataRecord>> {
   if (!records.length) return { rows: [] }
-  const rows = await insert(
-    context,
-    table,
-    records.map(({ data }, index) => ({ data, path: ['records', index, 'data'] })),
-  )
-  const [first, last] = [rows[0], rows.at(-1)]
-  if (first && last && stepOf(last) > stepOf(first)) await enqueueIndexingAfterGrowth(context, table.id)
-  return { rows }
+  const drafts = records.map(({ data }, index): RecordDraft => ({ data, path: ['records', index, 'data'] }))
+  const { ids, answer } = await withDefinition(context, table, async (definition) => {
+    const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
+    const rows = await insertCells(context, definition, cells)
+    if (!rows.length) return STALE
+    if (rows instanceof PrintedRows) return { ids: rows.ids(), answer: writeRecords(definition, rows) }
+    return { ids: rows.map(({ id }) => id), answer: { rows: rows.map((row) => recordOf(definition, row)) } }
+  })
+  const [first = 0, last = 0] = [ids[0], ids.at(-1)]
+  if (stepOf(last) > stepOf(first)) await enqueueIndexingAfterGrowth(context, table.id)
+  return answer
 }
 
 /** Batches check the table's indexes once for this number of records. */
 const INDEXES_EVERY = 10_000
-const stepOf = ({ id }: { id: number }) => Math.floor(id / INDEXES_EVERY)
-
-function insert(context: Context, table: TableRef, drafts: readonly RecordDraft[]): Promise<DataRecord[]> {
-  return withDefinition(context, table, async (definition) => {
-    const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
-    const records = await insertCells(context, definition, cells)
-    return records.length ? records : STALE
-  })
-}
+const stepOf = (id: number) => Math.floor(id / INDEXES_EVERY)
 
 /** Inserts the records and holds their files. @returns none if the definition is outdated */
-async function insertCells(context: Context, definition: TableDef, cells: readonly Cells[]): Promise<DataRecord[]> {
+async function insertCells(context: Context, definition: TableDef, cells: readonly Cells[]): Promise<InsertedRows> {
   const { db, transaction } = context
   if (await withdrawForCells(context, definition, cells)) return []
   const paths = cells.flatMap((record) => pathsIn(definition, record))
@@ -99,8 +104,7 @@ async function insertCells(context: Context, definition: TableDef, cells: readon
     if (inserted.length) await holdFiles(db, paths)
     return inserted
   }
-  const rows = paths.length ? await transaction(write) : await write()
-  return rows.map((row) => recordOf(definition, row))
+  return paths.length ? transaction(write) : write()
 }
 
 /**
@@ -113,13 +117,13 @@ export async function update(
   record: RecordRef,
   { data }: RecordUpdate,
   ifMatch?: IfMatch,
-): Promise<Answer<DataRecord>> {
+): Promise<AnyAnswer> {
   const { db } = context
-  return withDefinition(context, table, async (definition) => {
+  return withDefinition<AnyAnswer>(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
     if (await withdrawForCells(context, definition, [cells])) return STALE
     const changed = cells.size ? await updateCells(context, definition, record.id, cells, ifMatch) : undefined
-    if (changed) return answerOf(definition, changed)
+    if (changed) return updatedAnswer(definition, changed)
 
     const current = await readRow(db, definition, record.id)
     if (!current) throw notFound('Record')
@@ -157,6 +161,9 @@ export async function remove(context: Context, table: TableRef, record: RecordRe
 }
 
 const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ value: recordOf(table, row), version: row.version })
+
+const updatedAnswer = (table: TableDef, { version, shown }: UpdatedRow): AnyAnswer =>
+  shown instanceof PrintedCell ? { value: writeRecord(table, shown), version } : answerOf(table, shown)
 
 /** The record as the API answers it. The row already contains the users and records that its cells refer to. */
 function recordOf(table: TableDef, row: StoredRow): DataRecord {

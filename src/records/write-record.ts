@@ -1,9 +1,9 @@
-/** Writes one record as JSON, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
-import type { CellJson, JsonById } from '../fields/cell-json.ts'
+/** Writes records as JSON, as they are read and written one by one, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
+import { type CellJson, type JsonById, NO_VALUES, NULL, textJson } from '../fields/cell-json.ts'
 import { type FieldDef, ownFields, type TableDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import { WrittenJson } from '../platform/http/written-json.ts'
+import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
+import { WrittenJson, WrittenList } from '../platform/http/written-json.ts'
 import { JsonPiece, JsonWriter } from '../platform/json-writer.ts'
 import { memo } from '../platform/memo.ts'
 import type { DataRecord } from './schema.ts'
@@ -11,11 +11,27 @@ import type { DataRecord } from './schema.ts'
 /** @param cell the first of `printedColumns(table)` */
 export function writeRecord(table: TableDef, cell: PrintedCell): WrittenJson<DataRecord> {
   const json = new JsonWriter()
+  writeInto(json, table, cell)
+  return new WrittenJson(json.finish())
+}
+
+/** @param rows of `printedColumns(table)` */
+export function writeRecords(table: TableDef, rows: PrintedRows): WrittenList<DataRecord> {
+  const json = new JsonWriter()
+  rows.eachRow((cell, index) => {
+    json.json(index ? FOLLOWING : FIRST)
+    writeInto(json, table, cell)
+  })
+  json.json(END_OF_LIST)
+  return new WrittenList(json.finish())
+}
+
+function writeInto(json: JsonWriter, table: TableDef, cell: PrintedCell): void {
   json.json(ID)
   json.printed(cell)
   cell.next()
   json.json(TITLE)
-  writeText(cell, json)
+  textJson(cell, json, NOTHING_NAMED)
   json.json(DATA)
   for (const { key, write } of writtenFields(table)) {
     cell.next()
@@ -24,22 +40,16 @@ export function writeRecord(table: TableDef, cell: PrintedCell): WrittenJson<Dat
   }
   cell.next()
   json.json(CREATED_AT)
-  writeText(cell, json)
+  textJson(cell, json, NOTHING_NAMED)
   cell.next()
   json.json(UPDATED_AT)
-  writeText(cell, json)
+  textJson(cell, json, NOTHING_NAMED)
   json.json(END)
-  return new WrittenJson(json.finish())
 }
 
 const [ID, TITLE, DATA] = [new JsonPiece('{"id":'), new JsonPiece(',"title":'), new JsonPiece(',"data":{')]
 const [CREATED_AT, UPDATED_AT, END] = [new JsonPiece('},"created_at":'), new JsonPiece(',"updated_at":'), new JsonPiece('}')]
-const [NULL, NONE] = [new JsonPiece('null'), new JsonPiece('[]')]
-
-function writeText(cell: PrintedCell, json: JsonWriter): void {
-  if (cell.isNull) json.json(NULL)
-  else json.string(cell)
-}
+const [FIRST, FOLLOWING, END_OF_LIST] = [new JsonPiece('['), new JsonPiece(','), new JsonPiece(']')]
 
 const NOTHING_NAMED: JsonById = new Map()
 
@@ -55,7 +65,7 @@ const writtenFields = memo((table: TableDef): readonly { key: JsonPiece; write: 
 function writeOf(field: FieldDef): CellJson {
   const { names, isMultiple, json: ofType } = TYPES[field.type]
   if (names === 'users' || names === 'records')
-    return (cell, json) => (cell.isNull ? json.json(isMultiple ? NONE : NULL) : json.printed(cell))
+    return (cell, json) => (cell.isNull ? json.json(isMultiple ? NO_VALUES : NULL) : json.printed(cell))
   const write = ofType(field)
   if (names !== 'files') return write
   // PostgreSQL prints blanks between the properties of a file.
