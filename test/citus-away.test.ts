@@ -1,6 +1,7 @@
 /** Nodes of a Citus cluster that are frozen or dead, and servers that crash during a commit. Skipped without CITUS_DIR. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
 import { queues } from '../src/background.ts'
@@ -88,6 +89,8 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     await stop(cluster.workers[1])
     const from = performance.now()
     // These came before it was known.
+    const addField = (tableId: number) => owner().post(`/api/table/${tableId}/fields/create`, { name: 'Amount', type: 'number' })
+    const earlyChange = addField(kept.id)
     const early = await Promise.all([
       read(lost.id),
       create(lost.id, 'lost'),
@@ -96,14 +99,15 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
       owner().post(`/api/tasks/onRecord/${lost.id}/1/create`, { title: 'lost' }),
     ])
     expect(early.map(shown)).toEqual(early.map(() => away(second)))
+    const needed = { ...away(second), message: `The node ${second} does not answer, and this change needs all nodes` }
+    expect(shown(await earlyChange)).toEqual(needed)
     expect(performance.now() - from).toBeLessThan(SOON_MS)
 
     await vi.waitFor(async () => expect(await answersOf(second)).toBe('0'), { timeout: SOON_MS })
     const known = performance.now()
     const many = Array.from({ length: 20 }, (_, index) => (index % 2 ? read(lost.id) : create(lost.id, 'lost')))
     for (const answer of await Promise.all(many)) expect(shown(answer)).toEqual(away(second))
-    const fields = await owner().post(`/api/table/${lost.id}/fields/create`, { name: 'Amount', type: 'number' })
-    expect(shown(fields)).toEqual(away(second))
+    expect([shown(await addField(lost.id)), shown(await addField(kept.id))]).toEqual([away(second), needed])
     // None of them has waited for the node, which would take a second at least.
     expect(performance.now() - known).toBeLessThan(SOON_MS / 2)
 
@@ -142,6 +146,8 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
       { timeout: 20_000, interval: 20 },
     )
 
+  const coordinator = () => cluster.coordinator
+  const node = () => cluster.workers[0]
   test.each([
     ['before its own commit, when the node has prepared', () => cluster.workers[0]],
     ['after its own commit, before the node has committed', () => cluster.coordinator],
@@ -163,6 +169,37 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const prepared = () => cluster.workers[0].query('select gid from pg_prepared_xacts')
     await vi.waitFor(async () => expect(await prepared()).toEqual([]), { timeout: 20_000, interval: 200 })
   })
+
+  test('a change of a table waits for readers on the node only as long as for those of a table that is on none', async () => {
+    const [placed, local] = [await tableOn(first), await tableOn(null)]
+    const holders = await Promise.all([reader(node(), placed.id), reader(coordinator(), local.id)])
+    held.push(async () => void (await Promise.all(holders.map((holder) => holder.end()))))
+    const change = async ({ id }: { id: number }) => {
+      const from = performance.now()
+      const { status, body } = await owner().post(`/api/table/${id}/fields/create`, { name: 'Amount', type: 'number' })
+      return { status, message: body.message, ms: performance.now() - from }
+    }
+    const [onNode, here] = await Promise.all([change(placed), change(local)])
+    expect(onNode).toEqual({ status: 503, message: here?.message, ms: expect.any(Number) })
+    expect(here?.status).toBe(503)
+    expect(Math.abs((onNode?.ms ?? 0) - (here?.ms ?? 0))).toBeLessThan(3_000)
+    // The change has left no lock behind.
+    expect(await titles(placed.id)).toEqual(['first'])
+    for (const release of held.splice(0)) await release()
+    expect(await change(placed)).toMatchObject({ status: 200 })
+  })
+
+  /** A session with an open transaction that has read the table, or its shard. */
+  async function reader({ connection }: Server, tableId: number): Promise<pg.Client> {
+    const client = new pg.Client({ ...connection, options: '-c citus.override_table_visibility=off' })
+    await client.connect()
+    const { rows } = await client.query(
+      `select relname from pg_class where relnamespace = 't${tableId}'::regnamespace and relkind = 'r' order by length(relname) desc limit 1`,
+    )
+    await client.query('begin')
+    await client.query(`select from t${tableId}.${rows[0].relname}`)
+    return client
+  }
 
   test('a role that is no superuser needs the right CREATE on each node, and the doctor says where it is missing', async () => {
     const { coordinator, workers } = cluster

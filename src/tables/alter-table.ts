@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
+import { setLockTimeout } from '../platform/database/lock-timeout.ts'
 import { notFound, sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { tableDefinition } from './definition-cache.ts'
@@ -52,7 +53,7 @@ export async function withShortLocks<T>({ db, transaction }: Context, fn: () => 
   for (let attempt = 0; ; attempt++) {
     try {
       return await transaction(async () => {
-        await db.query(sql`select set_config('lock_timeout', ${`${waits[attempt]}ms`}, true)`)
+        await setLockTimeout(db, `${waits[attempt]}ms`)
         return fn()
       })
     } catch (error) {

@@ -3,6 +3,7 @@
 import type { FieldDef } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { setLockTimeout } from '../platform/database/lock-timeout.ts'
 import { NODES_SCHEMA } from '../platform/database/nodes/two-phases.ts'
 
 /** Creates `t<id>.records` with the system columns and one column per field. */
@@ -111,9 +112,9 @@ async function settle(db: Database, tableId: number): Promise<void> {
     select pg_cancel_backend(pid) from pg_stat_activity
     where application_name = ${indexBuilder(tableId)} and datname = current_database() and state = 'active'`)
   const [before] = await db.query<{ wait: string }>(sql`select current_setting('lock_timeout') as wait`)
-  await db.execute(sql`set local lock_timeout = '1500ms'`)
+  await setLockTimeout(db, '1500ms')
   await db.execute(sql`lock table ${recordsOf(tableId)} in share update exclusive mode`)
-  await db.query(sql`select set_config('lock_timeout', ${before?.wait ?? '200ms'}, true)`)
+  await setLockTimeout(db, before?.wait ?? '200ms')
 }
 
 /**

@@ -206,7 +206,7 @@ export function openDatabase(
       return placement.hasNodes === true
     },
     requireNodes: (tableId) => {
-      if (placement.nodeOf(tableId)) placement.enlistAll?.()
+      if (placement.nodeOf(tableId)) placement.enlistAll?.(tableId)
     },
     refreshPlacement: async () => placement.refresh?.(),
     watch: (marker, committed) => {

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { FairLimit } from '../fair-limit.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { cancelQuery } from './cancel-query.ts'
+import { keepRefusals } from './nodes/refusals.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, type Named, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent } from './silent-connections.ts'
@@ -38,6 +39,7 @@ export function watchConnections(pool: pg.Pool, { observe, silentMs }: { observe
   // process. The statement itself fails, so the listener has nothing to do.
   pool.on('connect', (client) => {
     client.on('error', () => {})
+    keepRefusals(client)
     closeIfSilent(client, silentMs)
     if (observe) observeStatements(client, observe)
   })

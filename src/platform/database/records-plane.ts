@@ -78,7 +78,7 @@ export interface Placement {
    * Lets all nodes take part in the transaction. Called before it changes the columns of a table on a node.
    * @throws AppError 503 if one of them does not answer
    */
-  enlistAll?(): void
+  enlistAll?(tableId: number): void
   /** Looks where the records are, after a table was created. */
   refresh?(): Promise<void>
 }

@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import { cancelQuery } from './cancel-query.ts'
+import { explainRefusal, forgetRefusal } from './nodes/refusals.ts'
 import { runStatement } from './pooled-statements.ts'
 import type { Named, NamedStatement } from './prepared-statements.ts'
 import { cutConnection } from './silent-connections.ts'
@@ -38,7 +39,7 @@ export async function inNewTransaction<Result>(
     committed(transaction)
     return result
   } catch (error) {
-    await transaction.rollBack()
+    await transaction.rollBack(error)
     throw transaction.explain(error)
   } finally {
     for (const node of transaction.nodes ?? []) node.leave(transaction)
@@ -128,6 +129,7 @@ export class Transaction {
 
   async #connect(): Promise<pg.PoolClient> {
     this.#client = await this.#pool.connect()
+    forgetRefusal(this.#client)
     return this.#client
   }
 
@@ -170,10 +172,11 @@ export class Transaction {
   }
 
   /** Does nothing after `commit`, which has given the connection back. Without a BEGIN the statement only shows that the connection is good. */
-  async rollBack(): Promise<void> {
+  async rollBack(cause: unknown): Promise<void> {
     this.#isOver = true
     const client = await this.#begun?.catch(() => undefined)
     this.#begun = undefined
+    if (client && this.nodes) explainRefusal(cause, client)
     await client?.query('ROLLBACK').then(
       () => this.#release(),
       (error) => this.#release(error),

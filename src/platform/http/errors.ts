@@ -213,12 +213,20 @@ function databaseError(thrown: unknown): AppError | undefined {
   if (code === '25006') return unavailable('The database is read-only at the moment', 5, thrown)
   if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
   const node = lostNode(thrown)
-  if (node) return unavailable(`The node ${node}, which has these records, does not answer`, 5, thrown)
+  if (node) return nodeAway(node, thrown)
   return isDatabaseAway(thrown) ? unavailable('The database is not available', 5, thrown) : undefined
 }
 
+/** 503 that names the node. */
+export const nodeAway = (node: string, cause?: unknown): AppError =>
+  unavailable(`The node ${node}, which has these records, does not answer`, 5, cause)
+
+/** The same for a change that all nodes take part in. */
+export const nodeOfAllAway = (node: string, cause?: unknown): AppError =>
+  unavailable(`The node ${node} does not answer, and this change needs all nodes`, 5, cause)
+
 /** The node whose connection the coordinator of a Citus cluster (14.0) has lost. Some of these errors have no SQLSTATE of their own. */
-function lostNode({ message, where }: Error & { where?: unknown }): string | undefined {
+export function lostNode({ message, where }: Error & { where?: unknown }): string | undefined {
   const named = LOST_NODES.map((pattern) => pattern.exec(message)?.[1]).find(Boolean)
   if (named || !message.startsWith('server closed the connection')) return named
   return /while executing command on (\S+)/.exec(String(where))?.[1]

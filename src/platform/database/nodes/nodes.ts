@@ -119,9 +119,11 @@ export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
     if (hasTwoPhases) transaction.beforeCommit = IN_TWO_PHASES
   }
 
-  function enlistAll(): void {
-    const transaction = openTransaction()
-    for (const node of nodes.values()) if (node.isUsed && transaction) node.join(transaction)
+  function enlistAll(tableId: number): void {
+    const [own, transaction] = [nodeWith(tableId), openTransaction()]
+    if (!transaction) return
+    own?.join(transaction)
+    for (const node of nodes.values()) if (node.isUsed && node !== own) node.joinAsOther(transaction)
   }
 
   const recordsOn = (tableId: number): PlacedRecords => ({

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
-import { type AppError, isDatabaseAway, isOutage, unavailable } from '../../http/errors.ts'
+import { isDatabaseAway, isOutage, lostNode, nodeAway, nodeOfAllAway } from '../../http/errors.ts'
 import { withinTime } from '../../time-limit.ts'
 import { type Database, openDatabase } from '../database.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
@@ -13,7 +13,6 @@ const CHECK_EVERY_MS = 1_000
 const ANSWERS_WITHIN_MS = 1_000
 /** Three seconds, less the inaccuracy of timers. */
 const AWAY_AFTER_MS = 2_900
-const RETRY_AFTER_SECONDS = 5
 
 export interface NodeOptions {
   /** The most connections for reads. */
@@ -51,7 +50,7 @@ export class WatchedNode implements Participant {
 
   /** @throws AppError 503 that names the node if it is away */
   requireAnswers(): void {
-    if (this.isAway) throw this.#refusal()
+    if (this.isAway) throw nodeAway(this.name)
   }
 
   /** Notes that the transaction runs statements on the node's records, and abandons it if the node is found to be away. @throws AppError as `requireAnswers` */
@@ -66,14 +65,30 @@ export class WatchedNode implements Participant {
     this.#transactions.delete(transaction)
   }
 
-  /** An error of the main server, which has waited for this node in vain. */
-  explain(error: unknown): unknown {
-    return this.#isSilent && isOutage(error) ? this.#refusal(error) : error
+  /** The transaction changes a table on another node, for which it needs this one. @throws AppError 503 with its name if it is away */
+  joinAsOther(transaction: Transaction): void {
+    if (this.isAway) throw nodeOfAllAway(this.name)
+    transaction.nodes ??= new Set()
+    transaction.nodes.add(this.#asOther)
+    this.#transactions.add(transaction)
   }
 
-  /** An error of a read on this node. */
+  readonly #asOther: Participant = {
+    explain: (error) => {
+      const isCause = (this.#isSilent && isOutage(error)) || (error instanceof Error && lostNode(error) === this.name)
+      return isCause ? nodeOfAllAway(this.name, error) : error
+    },
+    leave: (transaction) => this.leave(transaction),
+  }
+
+  /** @returns 503 that names the node for an error of the main server that has waited for it in vain; other errors as they are */
+  explain(error: unknown): unknown {
+    return this.#isSilent && isOutage(error) ? nodeAway(this.name, error) : error
+  }
+
+  /** @returns the same for an error of a read on the node */
   explainRead(error: unknown): unknown {
-    return isDatabaseAway(error) ? this.#refusal(error) : this.explain(error)
+    return isDatabaseAway(error) ? nodeAway(this.name, error) : this.explain(error)
   }
 
   async close(): Promise<void> {
@@ -83,10 +98,6 @@ export class WatchedNode implements Participant {
     // A server that does not answer does not end a connection either.
     if (this.#isSilent) this.database.abandon()
     await this.database.close()
-  }
-
-  #refusal(cause?: unknown): AppError {
-    return unavailable(`The node ${this.name}, which has these records, does not answer`, RETRY_AFTER_SECONDS, cause)
   }
 
   async #check(): Promise<void> {
