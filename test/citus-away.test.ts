@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
 import { queues } from '../src/background.ts'
+import { largeTablesOnNodes } from '../src/indexes/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { deploy } from '../src/platform/database/migrations.ts'
 import { moveSpace, placeSpace } from '../src/tables/placement.ts'
@@ -102,6 +103,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const needed = { ...away(second), message: `The node ${second} does not answer, and this change needs all nodes` }
     expect(shown(await earlyChange)).toEqual(needed)
     expect(performance.now() - from).toBeLessThan(SOON_MS)
+    expect(await largeTablesOnNodes(app.deps)).toEqual([])
 
     await vi.waitFor(async () => expect(await answersOf(second)).toBe('0'), { timeout: SOON_MS })
     const known = performance.now()
@@ -229,6 +231,12 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
 
     // Citus repeats it on the nodes.
     await on(coordinator, grant)
+    expect(await missing()).toEqual([])
+
+    const login = (attribute: string) => on(workers[1], 'set citus.enable_ddl_propagation = off', `alter role limited ${attribute}`)
+    await login('nologin')
+    expect(await missing()).toMatchObject([{ check: 'nodes.refused', examples: [`${second}: role "limited" is not permitted to log in`] }])
+    await login('login')
     expect(await missing()).toEqual([])
     await placeSpace(systemContext(other.deps), space, first)
     const key = other.as(person)

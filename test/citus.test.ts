@@ -297,7 +297,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const large = await table(space, 3)
     await cluster.coordinator.query(`
       insert into t${large}.records (created_at, updated_at, title) select now(), now(), repeat('x', 100) from generate_series(1, 6000)`)
-    expect(await largeTablesOnNodes(app.db)).toEqual([large])
+    expect(await largeTablesOnNodes(app.deps)).toEqual([large])
     const { notes } = await doctor()
     const [note] = notes.filter((line) => line.includes(second))
     expect(note).toMatch(new RegExp(`^node +${second}: spaces (\\d+, )*${space}(, \\d+)*, \\d+ tables?, \\d+ kB$`))

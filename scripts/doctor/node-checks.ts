@@ -5,7 +5,7 @@ import { isDatabaseAway } from '../../src/platform/http/errors.ts'
 import { memo } from '../../src/platform/memo.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 
-/** Nodes that do not answer, spaces that are only partly placed, and anchors of commands that did not end. */
+/** Nodes that do not answer or refuse the service, spaces that are only partly placed, and anchors of commands that did not end. */
 export async function checkNodes(examined: Examined): Promise<Finding[]> {
   const { database } = examined
   if (!(await hasCitus(database))) return []
@@ -20,12 +20,21 @@ export async function checkNodes(examined: Examined): Promise<Finding[]> {
     select substring(c.relname from '^s([0-9]+)_prepared$') as space from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'gridpost_spaces' and c.relname ~ '^s[0-9]+_prepared$' and c.relkind = 'r' order by 1`)
   return [
-    ...findingOf(nodes.filter(({ bytes }) => bytes === undefined).map(nameOfNode), {
+    ...findingOf(nodes.filter(({ isAway }) => isAway).map(nameOfNode), {
       check: 'nodes.away',
       severity: 'error',
       problem: (count) => `${counted(count, 'node')} not answering: their spaces answer 503, and no table of a placed space can be changed`,
       advice: 'Start the node, or promote its standby and tell Citus with citus_update_node.',
     }),
+    ...findingOf(
+      nodes.flatMap((node) => (node.refusal === undefined ? [] : [`${nameOfNode(node)}: ${node.refusal}`])),
+      {
+        check: 'nodes.refused',
+        severity: 'error',
+        problem: (count) => `${counted(count, 'node')} refusing the database role of the service: records of their spaces cannot be read`,
+        advice: 'Give the role the same access on the node as on the coordinator: its line in pg_hba.conf, LOGIN and its password.',
+      },
+    ),
     ...findingOf(
       nodes.flatMap((node) => (node.lacks === undefined ? [] : [`${nameOfNode(node)}: ${node.lacks}`])),
       {
@@ -91,9 +100,11 @@ export async function onAnsweringNodes(examined: Examined): Promise<string> {
 
 interface ExaminedNode extends NodeAddress {
   id: number
-  /** Of the records on it with their indexes; undefined if it was not told. */
+  /** The bytes of the records on the node with their indexes; undefined if the node did not tell. */
   bytes?: number
   isAway: boolean
+  /** The node's words, if it answers but does not let the role in. */
+  refusal?: string
   /** What the role may not do there. */
   lacks?: string
 }
@@ -111,8 +122,7 @@ async function answerOf({ databaseUrl }: Examined['settings'], node: NodeAddress
     const [told] = await askNode<{ bytes: string; lacks: string | null }>({ connectionString: databaseUrl }, node, ASKED)
     return { isAway: false, bytes: Number(told?.bytes ?? 0), ...(told?.lacks && { lacks: told.lacks }) }
   } catch (error) {
-    // It has answered, but does not let the role in.
-    if (error instanceof pg.DatabaseError && !isDatabaseAway(error)) return { isAway: false, lacks: error.message }
+    if (error instanceof pg.DatabaseError && !isDatabaseAway(error)) return { isAway: false, refusal: error.message }
     return { isAway: true }
   }
 }

@@ -1,6 +1,10 @@
 /** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
+import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
+import type { RecordsNode } from '../platform/database/records-plane.ts'
+import { isOutage } from '../platform/http/errors.ts'
+import { withinTime } from '../platform/time-limit.ts'
 import { MIN_BYTES } from '../tables/indexing.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
 import type { QueryShape } from './shape.ts'
@@ -69,14 +73,31 @@ export async function indexedTables(db: Database): Promise<number[]> {
   return tables.map(({ id }) => id)
 }
 
-/** Tables on nodes that are large enough for indexes by their size. This asks all nodes, so it fails while one of them hangs. */
-export async function largeTablesOnNodes(db: Database): Promise<number[]> {
-  if (!db.hasNodes) return []
-  const tables = await db.query<{ id: number }>(sql`
-    select t.id from citus_shard_sizes() z join pg_dist_shard d on d.shardid = z.shard_id
-    join tables t on d.logicalrelid = to_regclass(format('t%s.records', t.id))
-    where t.deleted_at is null and z.size >= ${MIN_BYTES} order by t.id`)
+/** Tables on nodes that are large enough for indexes by their size. Nodes that do not answer are left out. */
+export async function largeTablesOnNodes({ db, nodes }: Pick<Context, 'db' | 'nodes'>): Promise<number[]> {
+  const answering = (nodes?.all ?? []).filter(({ isAway }) => !isAway)
+  if (!answering.length) return []
+  const found = await Promise.all(answering.map(({ database }) => withinTime(largeShards(database), NODE_ANSWERS_WITHIN_MS, [])))
+  const tables = await db.query<{ id: number }>(
+    sql`select id from tables where id = any(${found.flat()}::int[]) and deleted_at is null order by id`,
+  )
   return tables.map(({ id }) => id)
+}
+
+/** The service notices in three seconds that a node does not answer. */
+const NODE_ANSWERS_WITHIN_MS = 3_000
+
+/** The tables of which the node has large shards. Citus adds the number of the shard to the name of the table. */
+async function largeShards(node: RecordsNode): Promise<number[]> {
+  try {
+    const shards = await node.query<{ id: number }>(sql`
+      select substr(n.nspname, 2)::int as id from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname ~ '^t[1-9][0-9]{0,8}$' and c.relname ~ '^records_[0-9]+$' and c.relkind = 'r' and pg_table_size(c.oid) >= ${MIN_BYTES}`)
+    return shards.map(({ id }) => id)
+  } catch (error) {
+    if (isOutage(error)) return []
+    throw error
+  }
 }
 
 /**

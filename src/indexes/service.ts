@@ -89,13 +89,14 @@ const BUSY_MS = 10_000
 const INTERRUPTED_MS = 2_000
 
 /** On a schedule: enqueues the job for tables that have grown or shrunk, and for those with failed builds. */
-export async function adaptAll({ db, jobs, now }: Context): Promise<void> {
+export async function adaptAll(context: Context): Promise<void> {
+  const { db, jobs, now } = context
   const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
   await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
   const known = await indexedTables(db)
   for (const id of known) await jobs.send(adaptIndexes, { table_id: id })
   // Last, so that a node that hangs delays only the tables that are new on nodes.
-  for (const id of await largeTablesOnNodes(db)) if (!known.includes(id)) await jobs.send(adaptIndexes, { table_id: id })
+  for (const id of await largeTablesOnNodes(context)) if (!known.includes(id)) await jobs.send(adaptIndexes, { table_id: id })
 }
 
 /** A shape that no query outside of a view has had for this long is deleted. */

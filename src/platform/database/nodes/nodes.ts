@@ -26,7 +26,7 @@ export interface Nodes extends Placement {
   /** Asks whether the main server coordinates nodes, and follows their tables from then on if it does. */
   follow(main: Database): Promise<void>
   /** The nodes that have records. */
-  readonly all: readonly Pick<WatchedNode, 'name' | 'isAway'>[]
+  readonly all: readonly Pick<WatchedNode, 'name' | 'isAway' | 'database'>[]
   close(): Promise<void>
 }
 
