@@ -2,6 +2,7 @@
  * Places the records of a space on a node of a Citus cluster, and moves them (docs/scaling.md). Each placed space has an anchor, an empty
  * table: the records of the space are on the node of the anchor, and move with it.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { auditing, type NewAuditEntry } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
@@ -57,10 +58,12 @@ export function moveSpace(context: Context, spaceId: number, node: string): Prom
     const isChanged = before !== after
     if (isChanged) {
       await requireAnswer(context, anchor)
-      await inTransaction(run, async () => {
-        await moveAnchor(run, anchor, target, 'force_logical')
-        await run(auditing(context, 'space.moved', { ...audited, detail: { node: after, before } }))
-      })
+      await whileWoken(context, run, () =>
+        inTransaction(run, async () => {
+          await moveAnchor(run, anchor, target, 'force_logical')
+          await run(auditing(context, 'space.moved', { ...audited, detail: { node: after, before } }))
+        }),
+      )
     }
     return { space_id: spaceId, node: nameOfNode(target), tables: (await tablesOf(run, spaceId)).length, is_changed: isChanged }
   })
@@ -156,6 +159,44 @@ const moveAnchor = (run: Run, from: Address & { shard: string }, to: Address, mo
   run(
     sql`select citus_move_shard_placement(${from.shard}::int8, ${from.host}::text, ${from.port}::int, ${to.host}::text, ${to.port}::int, ${mode})`,
   )
+
+const WAKE_EVERY_MS = 20
+const CHANNEL = 'gridpost_moves'
+
+/**
+ * Wakes the session while it blocks writes to what it moves. Citus (14.0.1) then looks whether the new copy has caught up, and sleeps for a second
+ * if it has not, unless its session is woken: by a notification, for one.
+ */
+async function whileWoken(context: Context, run: Run, move: () => Promise<void>): Promise<void> {
+  const [session] = await run<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+  await run(raw(`listen ${CHANNEL}`))
+  const moved = new AbortController()
+  // Without it the move only takes longer.
+  const waking = wakeUntil(moved.signal, context, session?.pid ?? 0).catch(() => {})
+  try {
+    await move()
+  } finally {
+    moved.abort()
+    await waking
+  }
+}
+
+async function wakeUntil(moved: AbortSignal, { db }: Context, pid: number): Promise<void> {
+  const client = await db.connect()
+  try {
+    while (!moved.aborted) {
+      await client.query(WAKE, [CHANNEL, pid])
+      await sleep(WAKE_EVERY_MS, undefined, { signal: moved })
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** The lock is that of the metadata of a shard, which every write shares. Citus marks the kinds of its locks by numbers. */
+const WAKE = `
+  select pg_notify($1, '') where exists (
+    select from pg_locks where pid = $2 and locktype = 'advisory' and objsubid = 4 and mode = 'ExclusiveLock' and granted)`
 
 function placeTables(run: Run, spaceId: number, audit: Sql): Promise<void> {
   return inTransaction(run, async () => {
