@@ -151,20 +151,23 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
   const coordinator = () => cluster.coordinator
   const node = () => cluster.workers[0]
   test.each([
-    ['before its own commit, when the node has prepared', () => cluster.workers[0]],
-    ['after its own commit, before the node has committed', () => cluster.coordinator],
-  ])('a coordinator that crashes %s leaves a record with its answer, or neither', async (_, holding) => {
+    ['a coordinator that crashes before its own commit, when the node has prepared,', coordinator, node, 503],
+    ['a coordinator that crashes after its own commit, before the node has committed,', coordinator, coordinator, 503],
+    ['a node that crashes when it has prepared, before the coordinator knows of it,', node, node, 503],
+    ['a node that crashes after the commit of the coordinator, before its own,', node, coordinator, 200],
+  ])('%s leaves a record with its answer, or neither', async (_, crashing, holding, status) => {
     const { id } = await tableOn(first)
     const key = { 'idempotency-key': `crash-${id}` }
     await holdCommits(holding())
     const interrupted = create(id, 'new', key)
     await untilHeld(holding())
-    await cluster.coordinator.kill()
-    expect((await interrupted).status).toBe(503)
-    // What ALTER SYSTEM has set, for the case that it was the coordinator.
-    writeFileSync(join(cluster.coordinator.connection.host, 'postgresql.auto.conf'), '')
-    await cluster.coordinator.start()
+    await crashing().kill()
+    // What ALTER SYSTEM has set, for the case that the server held its own commits.
+    if (holding() === crashing()) held.splice(0)
     for (const release of held.splice(0)) await release()
+    expect((await interrupted).status).toBe(status)
+    writeFileSync(join(crashing().connection.host, 'postgresql.auto.conf'), '')
+    await crashing().start()
     // A caller without an answer repeats the request.
     await vi.waitFor(async () => expect((await create(id, 'new', key)).status).toBe(200), { timeout: 20_000, interval: 200 })
     await vi.waitFor(async () => expect(await titles(id)).toEqual(['first', 'new']), { timeout: 20_000, interval: 200 })

@@ -1,4 +1,5 @@
 /** Spaces on the nodes of a Citus cluster. Without CITUS_DIR only what a service without Citus answers is tested. */
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
 import type { TableDef } from '../src/fields/definition.ts'
@@ -274,6 +275,15 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect(await place(space, second)).toMatchObject({ node: second, tables: 2, is_changed: true })
     expect([await nodeOf(id), await titles(id)]).toEqual([[second], before])
 
+    // The copy begins when the transactions that were open on the node have ended.
+    const onNode = new pg.Client(cluster.workers[1].connection)
+    await onNode.connect()
+    await onNode.query('begin')
+    await onNode.query('select pg_current_xact_id()')
+    await killWhileWaiting(move(space, first))
+    await onNode.end()
+    expect([await nodeOf(id), await titles(id)]).toEqual([[second], before])
+
     await holder.query('begin')
     await holder.query(`update t${id}.records set version = version`)
     await killWhileWaiting(move(space, first))
@@ -283,6 +293,29 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect(await move(space, first)).toMatchObject({ node: first, is_changed: true })
     expect([await nodeOf(id), await titles(id)]).toEqual([[first], before])
     expect((await doctor()).findings.filter(({ check }) => check.startsWith('nodes'))).toEqual([])
+  })
+
+  test('a space is not placed on a node or moved to one whose disk is full', async () => {
+    const space = await newSpace()
+    const id = await table(space, 3)
+    const before = await titles(id)
+    const onNode = (text: string) => cluster.workers[0].query(`set citus.enable_ddl_propagation = off; ${text}`)
+    // Stands in for the disk: a statement that makes the table there fails with the error of a full one.
+    await onNode(`create function fill_disk() returns event_trigger language plpgsql as $$
+      begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`)
+    const fill = () => onNode("create event trigger full_disk on ddl_command_end when tag in ('CREATE TABLE') execute function fill_disk()")
+    const clear = () => onNode('drop event trigger full_disk')
+    await fill()
+    await expect(place(space, first)).rejects.toThrow(`Space ${space} was not placed: a node is full`)
+    expect([await nodeOf(id), await titles(id)]).toEqual([[], before])
+    await clear()
+    await place(space, second)
+    await fill()
+    await expect(move(space, first)).rejects.toThrow(`Space ${space} was not moved: a node is full`)
+    expect([await nodeOf(id), await titles(id)]).toEqual([[second], before])
+    await clear()
+    expect(await move(space, first)).toMatchObject({ node: first, is_changed: true })
+    expect([await nodeOf(id), await titles(id)]).toEqual([[first], before])
   })
 
   const doctor = () =>
@@ -335,9 +368,11 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     // A space that is on no node needs none of them.
     await table(await newSpace(), 1)
     await expect(move(here, second)).rejects.toThrow(`The node ${second} does not answer`)
+    await expect(place(await newSpace(), second)).rejects.toThrow(`The node ${second} does not answer`)
     expect((await doctor()).findings).toContainEqual(expect.objectContaining({ check: 'nodes.away', examples: [second] }))
     await cluster.workers[1].start()
-    expect(await titles(lost)).toEqual(['Case 0', 'Case 1', 'Case 2'])
+    // A node that was away for three seconds is refused until its next check, which is once a second.
+    await vi.waitFor(async () => expect(await titles(lost)).toEqual(['Case 0', 'Case 1', 'Case 2']), { timeout: 5_000 })
   })
 
   test('a node whose standby has taken over is asked at its new address', async () => {

@@ -1,6 +1,8 @@
 /** Faults of an integration: the server refuses the connection or the sign-in, or its certificate is not valid. Its mails wait. */
 import { generate } from 'selfsigned'
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { markFailing } from '../src/email/outbound/faults.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { forgetQueuedMails, untilNoneIsOnItsWay } from './support/queued-mails.ts'
@@ -43,7 +45,7 @@ async function desk(integration: object = {}) {
       ({ event_type }: { event_type: string }) => event_type === 'SMTP_FAILING',
     )
   const change = (path: string, body: object = {}) => app.as(account.admin).post(`/api/smtp/${created.id}/${path}`, body)
-  return { ...account, created, send, metadata, listed, offered, notices, change }
+  return { ...account, table, record: records[0] as number, created, send, metadata, listed, offered, notices, change }
 }
 
 const arrived = () => smtp.received.map(({ email }) => email.subject)
@@ -95,6 +97,34 @@ test('a server that refuses connections is tried again, one mail at a time, and 
   expect((await change('test')).body).toEqual({ ok: true, error: null })
   await expect.poll(() => arrived().length).toBe(3)
   expect((await listed()).failing).toBeNull()
+})
+
+test.each([
+  [0, 60],
+  [1, 120],
+  [5, 1920],
+  [6, 3600],
+  [40, 3600],
+])('after %i failed tries the next one follows within %i seconds, at a random time of their second half', async (faults, seconds) => {
+  const { created, id, space, table, record } = await desk()
+  const used = { integration_id: created.id, version: 1, account_id: id, space_id: space, table_id: table, record_id: record }
+  const failure = { kind: 'permanent', code: '554', enhanced: null, message: '554 No' } as const
+  const pauses: number[] = []
+  for (let index = 0; index < 5; index++) {
+    await app.db.execute(sql`update smtp_integrations set faults = ${faults}, paused_until = null where id = ${created.id}`)
+    // In one transaction the time of the database stands still.
+    await app.db.transaction(async () => {
+      await markFailing(systemContext(app.deps), used, failure)
+      const [row] = await app.db.query<{ pause: number }>(
+        sql`select extract(epoch from paused_until - localtimestamp)::float8 as pause from smtp_integrations where id = ${created.id}`,
+      )
+      pauses.push(row?.pause ?? 0)
+    })
+  }
+  // The instant is stored to the millisecond.
+  for (const pause of pauses) expect(pause).toBeGreaterThan(seconds / 2 - 0.001)
+  for (const pause of pauses) expect(pause).toBeLessThan(seconds + 0.001)
+  expect(new Set(pauses).size).toBeGreaterThan(1)
 })
 
 test('a certificate that is not trusted holds the mails back', async () => {

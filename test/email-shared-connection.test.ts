@@ -127,7 +127,7 @@ test('mails that are leased for a connection that hangs are given back, also whe
   const given = async () =>
     (
       await app.db.query<{ id: number }>(
-        sql`select comment_id as id from outbound_emails where leased_until is null and due_at is not null`,
+        sql`select comment_id as id from outbound_emails where leased_until is null and due_at is not null order by 1`,
       )
     ).map(({ id }) => id)
   await expect.poll(given, { timeout: 10_000 }).toEqual([leases[1].comment_id])

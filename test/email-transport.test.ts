@@ -1,3 +1,5 @@
+import dns from 'node:dns/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
@@ -47,6 +49,23 @@ const failure = (attempt: Promise<unknown>) =>
     () => 'delivered',
     (error) => (error instanceof DeliveryError ? error.failure : error),
   )
+
+/** Answers the lookups of the test, also those of modules that are loaded already. @returns the names that are looked up */
+function answerLookups(answer: () => string[]): string[] {
+  const asked: string[] = []
+  const { lookup } = dns
+  const replaceBy = (replacement: typeof lookup) => {
+    dns.lookup = replacement
+    syncBuiltinESMExports()
+  }
+  const fake = async (name: string) => {
+    asked.push(name)
+    return answer().map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  }
+  replaceBy(fake as unknown as typeof lookup)
+  onTestFinished(() => replaceBy(lookup))
+  return asked
+}
 
 /** A server that answers what came at once with what the test says. */
 async function startScripted(answer: (text: string) => string) {
@@ -304,6 +323,22 @@ describe('a server', () => {
       '0x7f000001',
     ])
       expect(await failure(probe({ ...server, host }, { allowPrivate: false })), host).toMatchObject({ kind: expect.stringMatching(/./) })
+    expect(smtp.connections).toBe(before)
+  })
+
+  test('is connected to at the address that was checked, whatever its name resolves to afterwards', async () => {
+    const answers = [['127.0.0.1'], ['203.0.113.1']]
+    const asked = answerLookups(() => answers.shift() ?? [])
+    expect((await deliver({ ...server, host: 'rebound.example' }, envelope(), message(), options)).accepted).toEqual([
+      'ann@customer.example',
+    ])
+    expect(asked).toEqual(['rebound.example'])
+  })
+
+  test('whose name resolves to private addresses is refused before a connection is opened', async () => {
+    const before = smtp.connections
+    answerLookups(() => ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+    expect(await failure(probe({ ...server, host: 'inside.example' }, { allowPrivate: false }))).toMatchObject({ code: 'PRIVATE_ADDRESS' })
     expect(smtp.connections).toBe(before)
   })
 

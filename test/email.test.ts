@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -902,6 +903,19 @@ describe('the webhook', () => {
     await webhook(fixture('apple-reply', first).replace(`Desk <${first}>`, `${first}, ${second}`))
     await processed()
     expect([(await one.comments()).length, (await two.comments()).length]).toEqual([2, 2])
+  })
+
+  test.each<[string, string]>([
+    ['a line of 10 MB', `Thank you. ${'x'.repeat(10 * 1_048_576)}`],
+    ['NUL', 'Thank \0you.'],
+    ['no line break at its end', 'Thank you.'],
+  ])('keeps the words of a reply with %s', async (_, body) => {
+    const { sent, comments } = await desk()
+    await sent()
+    const head = `From: ann@customer.example\r\nTo: ${replyAddressOf(lastReceived().raw)}\r\nSubject: Re: Offer\r\nMessage-ID: <${randomUUID()}@customer.example>`
+    expect((await webhook(`${head}\r\n\r\n${body}`)).status).toBe(200)
+    await processed()
+    expect((await comments()).at(-1)).toMatchObject({ type: 'email_in', content: expect.stringMatching(/^Thank .?you\./) })
   })
 
   test('drops a message without a known token, and stores nothing of it', async () => {
