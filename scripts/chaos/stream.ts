@@ -13,8 +13,10 @@ export interface Stream {
   stop(): Promise<void>
 }
 
-export function followEvents(front: Front, session: { cookie: string }): Stream {
+/** Opens the stream. Resolves when the service has answered, because it tells nothing of changes before that. */
+export async function followEvents(front: Front, session: { cookie: string }): Promise<Stream> {
   const ending = new AbortController()
+  const opened = Promise.withResolvers<void>()
   const created = new Map<number, number>()
   let lastId: string | undefined
   let resets = 0
@@ -36,6 +38,7 @@ export function followEvents(front: Front, session: { cookie: string }): Stream 
     })
     if (response.status !== 200 || !response.body) return void (await response.body?.cancel())
     connections++
+    opened.resolve()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       const blocks = (rest + text).split('\n\n')
@@ -53,6 +56,7 @@ export function followEvents(front: Front, session: { cookie: string }): Stream 
   }
 
   const following = follow()
+  await opened.promise
   return {
     heard: (taskId) => created.get(taskId) ?? 0,
     resets: () => resets,

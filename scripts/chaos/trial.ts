@@ -44,7 +44,7 @@ export async function runTrial(world: World, faults: readonly Fault[], options: 
   const ledger = new Ledger()
   let isBroken = false
   const caller = callerOf(world.front, world.stage.session, ledger, () => isBroken)
-  const stream = followEvents(world.front, world.stage.session)
+  const stream = await followEvents(world.front, world.stage.session)
   const load = startLoad(caller, world.stage, ledger, options)
   const rounds: Round[] = []
   try {
