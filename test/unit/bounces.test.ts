@@ -3,25 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { readMessage } from '../../src/email/inbound/message.ts'
 import { bounceCause } from '../../src/email/reports/bounce-cause.ts'
 import { deliveryReport } from '../../src/email/reports/delivery-report.ts'
-import { reportedAbout } from '../../src/email/reports/report-scope.ts'
 import { cpuTime } from '../support/cpu-time.ts'
+import { MAIL, reportedIn, saidOfAnn, TO_ANN } from '../support/failure-reports.ts'
 
-const MAIL = { messageId: '<offer-1@example.com>', recipients: [{ email: 'Ann@customer.example' }, { email: 'bob@customer.example' }] }
-const TO_ANN = { ...MAIL, recipients: MAIL.recipients.slice(0, 1) }
-
-async function read(lines: string[], mail = MAIL) {
-  const raw = Buffer.from(lines.join('\r\n'))
-  const report = deliveryReport(await readMessage(raw), raw)
-  return report ? reportedAbout(report, mail) : new Map()
-}
-
-/** The action, the codes and the kind for Ann's address, which is the only one that the message may be about. */
-async function said(lines: string[], mail = MAIL): Promise<string | undefined> {
-  const found = await read(lines, mail)
-  const ann = found.get('ann@customer.example')
-  expect([...found.keys()]).toEqual(ann ? ['ann@customer.example'] : [])
-  return ann && [ann.action, ann.code, ann.status, bounceCause(ann).kind, bounceCause(ann).reason].join(' · ')
-}
+const read = (lines: string[], mail = MAIL) => reportedIn(Buffer.from(lines.join('\r\n')), mail)
+const said = (lines: string[], mail = MAIL) => saidOfAnn(Buffer.from(lines.join('\r\n')), mail)
 
 const returned = ['Message-ID: <offer-1@example.com>', 'From: desk@example.com', 'To: ann@customer.example', 'Subject: Our offer']
 

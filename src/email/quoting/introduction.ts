@@ -26,6 +26,13 @@ export function introductionsIn(lines: readonly string[]): Map<number, Introduct
   return found
 }
 
+/** The lines of a line in which the quote follows its introduction after some spaces, as Yahoo's program for Android writes it. */
+export function separated(line: string): string[] {
+  if (!SPACES_AFTER_COLON.test(line)) return [line]
+  const [, introduction, quote] = INTRODUCTION_WITH_QUOTE.exec(line) ?? []
+  return introduction && quote && kindOf(plain(introduction), true) === 'certain' ? [introduction, quote] : [line]
+}
+
 /** The shortest introduction that ends with the line, and the lines above that belong to it. */
 function endingAt(lines: readonly string[], end: number): (Introduction & { start: number }) | undefined {
   if (!canEnd(lines[end])) return undefined
@@ -83,6 +90,9 @@ const VERB = new RegExp(`${NO_LETTER_BEFORE}(${WROTE})${NO_LETTER_AFTER}`, 'iu')
 const OPENER = new RegExp(`^(${OPENERS})(?!\\p{L})`, 'iu')
 const QUOTES_SOMEBODY = new RegExp(`^(${QUOTING})(?!\\p{L})`, 'iu')
 const CAN_END = new RegExp(`[:：]$|-{3,}$|(${WROTE})$|^\\d{4}[-/]\\d{1,2}[-/]\\d{1,2} `, 'iu')
+
+const SPACES_AFTER_COLON = /[:：]\s{2,}\S/
+const INTRODUCTION_WITH_QUOTE = new RegExp(`^(.{10,${MAX_LENGTH}}?(?:${WROTE})\\s?[:：])\\s{2,}(\\S.*)$`, 'iu')
 
 const ADDRESS = /[<([][^<>()[\]\s]*@[^<>()[\]\s]+[>)\]]|<mailto:/
 const ADDRESS_AT_END = /[>)\]][^\p{L}\p{N}]{0,4}$/u

@@ -1,4 +1,4 @@
-import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain } from './introduction.ts'
+import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain, separated } from './introduction.ts'
 import {
   ANSWERS_BELOW,
   APOLOGIES,
@@ -20,7 +20,7 @@ import {
  */
 export function visibleText(text: string): string {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
-  return trimmed(withoutSignatures(ownLines(lines))) || trimmed(lines)
+  return trimmed(withoutSignatures(ownLines(lines.flatMap(separated)))) || trimmed(lines)
 }
 
 /** Stands for quoted lines that were removed. */
@@ -98,7 +98,8 @@ function nextText(lines: string[], from: number): number {
 function headingAt(lines: string[], index: number): Introduction | undefined {
   const line = plain(lines[index])
   if (line.length > MAX_MARK) return undefined
-  const end = ORIGINAL_MESSAGE.test(line) ? index : endOfHeader(lines, index)
+  const isMarker = ORIGINAL_MESSAGE.test(line) || BETWEEN_ARROWS.test(line) || (FORWARDED.test(line) && isQuoteNext(lines, index + 1))
+  const end = isMarker ? index : endOfHeader(lines, index)
   return end === undefined ? undefined : { end, isCertain: true, isHeading: true, words: '' }
 }
 
@@ -106,6 +107,8 @@ const MAX_MARK = 300
 const DASH = '[-_=~\u2010-\u2015*#>]'
 // "-----Original Message-----" and its translations, which Outlook writes above the quoted mail.
 const ORIGINAL_MESSAGE = new RegExp(`^${DASH}{2,}\\s*(${QUOTED_MAIL})\\s*:?\\s*${DASH}{2,}$`, 'iu')
+/** `>>> Desk <desk@example.org> 02/03/2026 10:12 >>>`, which GroupWise writes. */
+const BETWEEN_ARROWS = /^>>>\s[^<>]{0,100}<?[^<>\s@]{1,64}@[^<>\s]{1,200}>?\s[^<>]*\d[^<>]*>>>$/
 const FORWARDED = new RegExp(`^(${FORWARDED_BELOW})\\s*[:：]?$`, 'iu')
 /** A line of dashes, also with words of an unknown language between them. */
 const RULE = new RegExp(`^(${DASH}*|${DASH}{3,}[^${DASH.slice(1, -1)}]{1,60}${DASH}{3,})$`, 'u')

@@ -46,14 +46,16 @@ export const CAUSES: readonly CauseOfFailure[] = [
     mail ?box * (size limit|too large|no space|over limit|exceed);
     (mailbox|account|user) has (reached|exceeded) * (limit|quota|size|space); postfach * voll; boîte * pleine;
     buz[óo]n * (lleno|excedid); casella * piena; skrzynka * (pełna|przepełn); переполнен; превышен * квот; メールボックスが(一杯|いっぱい);
-    容量 ?.{0,12}(超|オーバー); (邮箱|信箱|空间).{0,12}(满|滿|不足)
+    (postkass|postboks|brevlåd|inkorg|innboks)\S* * ful[dl]; postilaatikko * täynnä; schránk\S* * (pln|přeplněn); postafiók * (megtelt|tele);
+    (скриньк|ящик)\S* * переповнен; (posta kutusu|kota)\S* * (dolu|aşıl); căsuța * plină; γραμματοκιβώτιο * γεμάτο;
+    容量 ?.{0,12}(超|オーバー); (邮箱|信箱|空间).{0,12}(满|滿|不足); (메일함|사서함|편지함|용량).{0,12}(가득|초과|부족)
   `),
   },
   {
     kind: 'policy',
     reason: TOO_LARGE,
     phrases: anyOf(String.raw`
-    (message|mail|body|attachments?|content|size|file) * (too (big|large|long)|larger than|exceed\w* * (size|limit|maximum|length));
+    (message|mail|body|attachments?|content|size|file) * (too (big|large)|(?<!queue )too long|larger than|exceed\w* * (size|limit|maximum|length));
     (exceed|over|larger)\w* * (maximum|max|fixed|allowed|permitted) * (size|length); (message|mail)? ?size (limit|exceed|violat);
     too (big|large) (a )?(message|mail|for); größe * überschr; taille * dépass; tamaño * exced; nachricht * zu groß
   `),
@@ -89,7 +91,7 @@ export const CAUSES: readonly CauseOfFailure[] = [
     (black|block|deny|real-?time)[ -]?(hole )?list; \b(r|d?ns|ip)[bw]l\b; \bdnsbl\b; spamhaus; spamcop; barracuda(central|networks);
     sorbs; uceprotect; sender(score|base); trustedsource; cloudmark; proofpoint; abuseat; reputation;
     (\bip\b|host|client|your server|connection|network|netblock) * (is|are|was|been|being|currently|temporarily|permanently) (blocked|banned|black|listed|refused|rejected|denied);
-    blocked (by|using|for|due|because|from|see); (blocked|banned|rejected|refused) (your|this) (ip|mail|server|host); \bptr\b;
+    blocked( -)? (by|using|for|due|because|from|see); (blocked|banned|rejected|refused) (your|this) (ip|mail|server|host); \bptr\b;
     reverse ?-?(dns|lookup|hostname|mapping); \brdns\b; (client )?host(name)? rejected;
     (helo|ehlo) * (reject|invalid|mismatch|not|bad|fail|wrong|need|command|own|dynamic); dynamic(ally)? * (ip|address|pool);
     dial-?up; cannot find your (reverse )?host; (access|connection|service) (denied|refused|rejected) * \b(ip|host|client|your)\b;
@@ -109,7 +111,7 @@ export const CAUSES: readonly CauseOfFailure[] = [
     kind: 'policy',
     reason: 'The mail was taken for harmful',
     phrases: anyOf(`
-    virus; malware; infected; trojan; malicious; banned (file|content|attachment|type);
+    virus; malware; infected; trojan; malicious; banned (file|content|attachment|type); banned:? \\.\\w+;
     (attachment|executable|extension) * (not (allowed|accepted|permitted)|block|forbid|prohibit|reject|banned|illegal);
     not accepting mail with attachments
   `),
@@ -118,7 +120,7 @@ export const CAUSES: readonly CauseOfFailure[] = [
     kind: 'block',
     reason: SENDER_REFUSED,
     phrases: anyOf(String.raw`
-    \bsender\b * (reject|den(y|ied)|refus|block|invalid|not|verif|unknown|bad|ban|illegal|domain|exist);
+    \bsender\b(?! (is|was) not authenticated) * (reject|den(y|ied)|refus|block|invalid|not|verif|unknown|bad|ban|illegal|domain|exist);
     (reject|den(y|ied)|refus|block|invalid|bad|verif|unknown|illegal|malformed|unroutable|domain of|legal) * \bsender;
     \bsender address; (mail from|envelope from|return[- ]path|from address|from header) * (reject|den|refus|invalid|not|block|exist);
     (not|invalid|valid|bad|addresses in) * from (header|address|domain); from:? header; identities failed the check
@@ -181,7 +183,7 @@ export const CAUSES: readonly CauseOfFailure[] = [
     reason: UNKNOWN_ADDRESS,
     phrases: anyOf(String.raw`
     ${MAILBOX}( name)?(\(?e?s\)?)?( \S+)?[: ]( is| are| was| were)? ?(unknown|non-?existent|unrecogni[sz]ed|unavailable|invalid|incorrect|undeliverable|unreachable);
-    ${MAILBOX} * (not (be )?(found|known|exist|valid|recogni[sz]ed|listed|located|local|registered|here)|isn't (here|known|valid)|doesn't exist|does not exist|do not exist|unknown);
+    ${MAILBOX} * (not (be )?(found|known|exist|valid|recogni[sz]ed|listed|located|local|registered|enrolled|here)|isn't (here|known|valid)|doesn't exist|does not exist|do not exist|unknown);
     (unknown|no such|invalid|not an?( valid| known| local)?|illegal|non-?existent|no valid|undefined|wrong|unrecogni[sz]ed|unroute?able|ambiguous|no matching) (\w+ )?${MAILBOX};
     \bno ${MAILBOX}\b; (user|mailbox)(unknown|unavailable); nosuch(user|mailbox); unknown or illegal alias; user doesn't;
     no such (person|name|local|id); no valid recipients; user ?ids?:; recipient address rejected: access denied; recipnotfound;
@@ -196,6 +198,13 @@ export const CAUSES: readonly CauseOfFailure[] = [
     (gebruiker|ontvanger|adres|postbus) * (onbekend|bestaat niet|niet gevonden|ongeldig);
     (użytkownik|uzytkownik|adres|skrzynka|konto|odbiorc)\S* * (nieznan|nie istnieje|nie znaleziono|brak); nie ma takiego;
     (пользовател|адрес|ящик|получател)\S* * (не (найден|существует|зарегистрирован)|неизвест|отсутств);
+    (користувач|адрес|скриньк|одержувач|отримувач)\S* * (не (існує|знайден)|невідом);
+    (schránk|uživatel|používateľ|adres|příjemc|príjemc)\S* * (neexistuj|neznám|nenalezen|nenájden);
+    (mottagare|användare|adress|konto)\S* * (finns inte|existerar inte|okänd);
+    (modtager|mottaker|bruger|bruker|adresse|konto)\S* * (fin[dn]es ikke|eksisterer ikke|ukendt|ukjent);
+    (osoite|vastaanottaj|käyttäj|tili)\S* * (ei ole|ei löydy|tuntematon); (felhasználó|címzett|postafiók|cím)\S* * (nem (létezik|található|ismert)|ismeretlen);
+    (kullanıcı|alıcı|adres|hesap)\S* * (yok|bulunamadı|bilinmiyor|mevcut değil|geçersiz);
+    (utilizator|destinatar|adres)\S* * (nu există|necunoscut|inexistent); (χρήστης|παραλήπτης|διεύθυνση) * (δεν (υπάρχει|βρέθηκε)|άγνωστ);
     так(ого|ой) * (пользовател|адрес|ящик); (宛先|あて先|アドレス|ユーザ|受信者).{0,40}(存在|不明|見つかり|ありません|間違);
     (收件人|用户|账号|帐号|邮箱|地址|帳號).{0,20}(不存在|不正确|无效|找不到); (사용자|수신자|주소|계정).{0,20}(없|존재하지)
   `),

@@ -33,13 +33,16 @@ export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<N
   if (headerValues(headers, 'x-failed-recipients').length) return true
   if (
     SYSTEM_ADDRESS.test(local) ||
-    SYSTEM_NAME.test(from.name) ||
+    (SYSTEM_NAME.test(from.name) && !isAnswer(subject)) ||
     (!from.email && SYSTEM_NAME.test(headerValues(headers, 'from')[0] ?? ''))
   )
     return true
   if (!isAutomatic(headers, { from: from.email, subject }) && from.email) return false
-  return hasReturned || (FAILURE_SUBJECT.test(subject) && !/^\s*(re|aw|fwd?|wg|sv|antw)\s*:/i.test(subject))
+  return hasReturned || (FAILURE_SUBJECT.test(subject) && !isAnswer(subject))
 }
+
+/** True for the subject of an answer or of a forwarded message. A person may have the name of a mail system, such as "Paul Meyer, Postmaster". */
+const isAnswer = (subject: string) => /^\s*(re|aw|fwd?|wg|sv|antw)\s*:/i.test(subject)
 
 /** The recipients that the notice may be about, and an entry without an address for the notice as a whole. Empty if it names no failure. */
 export function noticedRecipients({ headers, subject, text }: NoticeSource): ReportedRecipient[] {
@@ -72,8 +75,10 @@ function evidenceOf(text: string): Evidence | null {
   if (Number.isFinite(start)) return { code, status, diagnostic: diagnosticIn(text.slice(start)) }
   const lines = text.split('\n')
   // A sentence may go on in the next line.
-  const first = lines.findIndex((line, index) => namesCause(`${line} ${lines[index + 1] ?? ''}`))
-  return first < 0 ? null : { code, status, diagnostic: diagnosticIn(lines.slice(first).join('\n')) }
+  const found = lines.findIndex((line, index) => namesCause(`${line} ${lines[index + 1] ?? ''}`))
+  if (found < 0) return null
+  const first = namesCause(lines[found] ?? '') || !namesCause(lines[found + 1] ?? '') ? found : found + 1
+  return { code, status, diagnostic: diagnosticIn(lines.slice(first).join('\n')) }
 }
 
 /** The words of the server, without what the notice goes on with after an empty line or a rule. */

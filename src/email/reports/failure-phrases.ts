@@ -45,7 +45,7 @@ export const DELAY = anyOf(String.raw`
 
 /** Words of a notice that ends the attempts, also where it speaks of a delay before. */
 export const FINAL = anyOf(`
-    giv(en|ing) up; permanent; fatal error; returned to (you|sender); (can|could)(not| not|n't) be delivered; unable to deliver;
+    giv(en|ing) up; (?<!if [^.]{0,40})permanent; fatal error; returned to (you|sender); (can|could)(not| not|n't) be delivered; unable to deliver;
     undeliverable; no longer be (re)?tried; has been returned; wasn't able to deliver; delivery (has )?failed
   `)
 
