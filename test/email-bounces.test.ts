@@ -382,19 +382,24 @@ describe('a suppressed address', () => {
   })
 
   test('is listed and removed by admins alone, on REST and RPC', async () => {
-    const { admin, member, viewer, keys, as } = await bounced()
+    const { admin, member, viewer, outsider, keys, as } = await bounced()
     const other = await app.account()
     const remove = (caller: Caller) => app.as(caller).post('/api/email/suppressions/remove', { email: 'ann@customer.example' })
     for (const [caller, status] of [
       [null, 401],
       [member, 403],
       [viewer, 403],
+      [keys.personal, 403],
+      [keys.accountReadOnly, 403],
+      [keys.accountOtherSpace, 403],
     ] as [Caller, number][]) {
       expect((await list(app.as(caller))).status).toBe(status)
       expect((await remove(caller)).status).toBe(status)
     }
-    expect((await list(app.as(other.keys.account))).body).toEqual([])
-    expect((await remove(other.keys.account)).status).toBe(404)
+    for (const stranger of [other.keys.account, keys.accountOutsider, outsider]) {
+      expect((await list(app.as(stranger))).body).toEqual([])
+      expect((await remove(stranger)).status).toBe(404)
+    }
     expect((await list(app.as(admin))).body).toHaveLength(1)
     expect((await list(as, '?limit=1&offset=1')).body).toEqual([])
     expect(await app.as(admin).rpc.suppressions.list.query({})).toMatchObject({ rows: [{ email: 'ann@customer.example' }], total: 1 })
@@ -404,7 +409,12 @@ describe('a suppressed address', () => {
 
   test.each<[object, string]>([
     [{}, 'email: is required'],
+    [{ email: null }, 'email: '],
+    [{ email: ['ann@customer.example'] }, 'email: '],
     [{ email: 'ann' }, 'email: must be an email address'],
+    [{ email: 'ann@customer.example\r\nBcc: x@evil.example' }, 'email: '],
+    [{ email: 'ann\0@customer.example' }, 'email: '],
+    [{ email: `${'a'.repeat(100_000)}@customer.example` }, 'email: '],
     [{ email: 'Ann <ann@customer.example>' }, 'email: must be an email address'],
     [{ email: 'ann@customer.example', other: 1 }, 'other: is not a known key'],
   ])('%j is not accepted for removal', async (body, message) => {

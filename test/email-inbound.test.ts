@@ -6,6 +6,7 @@ import { replayMessages } from '../src/email/inbox/replay.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { databaseProxy } from './support/database-proxy.ts'
 import { lockWaits } from './support/servers.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
@@ -427,4 +428,39 @@ test('large messages that take long delay no others', async () => {
     expect(await waiting()).toBe(3)
   })
   await expect.poll(waiting, { timeout: 20_000 }).toBe(0)
+})
+
+test.each([
+  ['a line of 10 MB in its header', 'x'.repeat(10 * 1_048_576)],
+  ['NUL and a line of 10 MB in its header', `\0${'x'.repeat(10 * 1_048_576)}`],
+])('a reply with %s is kept', async (_, line) => {
+  const { address, post } = await thread()
+  const lines = [...fromAnn(address), `Subject: ${line}`, '', 'Yes, please.']
+  const [comment] = await post(...lines)
+  expect(comment?.metadata.unreadable).toBe(true)
+  expect(await contentOf(comment?.attachments[0]?.path)).toBe(lines.map((text) => `${text}\r\n`).join(''))
+})
+
+test.each([
+  ['short', 'Yes, please.'],
+  ['long', 'Yes, please. '.repeat(200_000)],
+])('a %s message that comes while the database is away is refused with 503, and taken once when it is back', async (_, words) => {
+  const { address, post } = await thread()
+  const proxy = await databaseProxy()
+  const away = await testApp({ CATCH_DOMAIN: 'reply.example.net', DATABASE_URL: proxy.url })
+  const body = [...fromAnn(address), `Message-ID: <away-${words.length}@customer.example>`, '', words].join('\r\n')
+  const webhook = async () => {
+    const response = await fetch(`${away.url}/webhooks/email_receive`, { method: 'POST', body, headers: { 'content-type': 'text/raw' } })
+    return [response.status, response.headers.get('retry-after') !== null]
+  }
+  await proxy.cut()
+  expect([await webhook(), await webhook()]).toEqual([
+    [503, true],
+    [503, true],
+  ])
+  await proxy.restore()
+  await expect.poll(webhook, { timeout: 20_000 }).toEqual([200, false])
+  const comments = await post(body)
+  expect(comments.map(({ type, content }) => [type, content.slice(0, 12)])).toEqual([['email_in', 'Yes, please.']])
+  await away.stop()
 })
