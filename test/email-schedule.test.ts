@@ -93,6 +93,21 @@ describe('a mail with sendAt', () => {
     expect(await comment(body.id)).toMatchObject({ content: '<p>Dear Zenith</p>', metadata: { subject: 'For Zenith', sendAt: at } })
   })
 
+  test.each([
+    ['not again when it goes', 'Dear Ann', '<p data-mark="1">Dear Ann</p>'],
+    ['again when it goes if it has tokens, whose values may be part of a link', 'Dear {{field:name}}', '<p>Dear Acme</p>'],
+  ])('is sanitised when it is accepted, and %s', async (_, words, html) => {
+    const { send, comment, statusOf } = await desk()
+    const { body } = await send({ sendAt: inFuture(HOUR), body: `<p data-mark="1">${words}</p>` })
+    expect((await comment(body.id)).content).toBe(`<p>${words}</p>`)
+    // What the sanitiser would remove shows whether it sees the body once more.
+    await app.db.execute(sql`
+      update outbound_emails set request = jsonb_set(request, '{body}', to_jsonb(${`<p data-mark="1">${words}</p>`}::text)) where comment_id = ${body.id}`)
+    app.setClock(new Date(Date.now() + 2 * HOUR))
+    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    expect((await comment(body.id)).content).toBe(html)
+  })
+
   test('works on RPC, and has no sendAt in its metadata without one', async () => {
     const { mail, member } = await desk({ port: 1 })
     const sendAt = inFuture(HOUR)

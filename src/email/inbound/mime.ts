@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
 import { mendedName } from '../../files/file-names.ts'
 import { sanitizeHtml } from '../../platform/html.ts'
-import { textOfHtml } from '../../platform/html-text.ts'
+import { textOfSanitized } from '../../platform/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
 import { authenticationResults, type SenderAuthentication } from '../authenticity/authentication-results.ts'
 import { headerValues, isAutomatic, messageIdOf, oneLine, readHeaders } from '../headers.ts'
@@ -64,7 +64,7 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
   const email = await readMessage(raw)
   const report = deliveryReport(email, raw)
   const html = email.html ? sanitizeHtml(storable(email.html, MAX_HTML)) : null
-  const text = storable(email.text?.trim() ? email.text : textOfHtml(html ?? ''), MAX_TEXT)
+  const text = storable(email.text?.trim() ? email.text : textOfSanitized(html ?? ''), MAX_TEXT)
   const fields = fieldsOf(email, raw, authservId)
   return {
     ...fields,
