@@ -169,9 +169,12 @@ const leasingNext = (now: Date, { integrationId, lease }: LeasedConnection, most
 const allowedByRate = sql`floor(i.rate_per_minute / 60.0 * greatest(1, 60.0 / i.rate_per_minute) + 0.001
   - i.rate_per_minute / 60.0 * extract(epoch from greatest(i.rate_at - localtimestamp, interval '0')))::int`
 
-/** The rows of a statement that belong to the leases: `l` has their ids and numbers. */
+/**
+ * The rows of a statement that belong to the leases: `l` has their ids and numbers. The arrays are sub-selects, so that PostgreSQL keeps one plan for
+ * all of their lengths. Where it knows the length it plans each time, which takes longer than a stamp.
+ */
 const leased = (leases: readonly Lease[]): Sql => sql`
-  unnest(${leases.map(({ comment_id }) => comment_id)}::int[], ${leases.map(({ lease }) => lease)}::int[]) l (comment_id, lease)`
+  unnest((select ${leases.map(({ comment_id }) => comment_id)}::int[]), (select ${leases.map(({ lease }) => lease)}::int[])) l (comment_id, lease)`
 
 /** Leaves out an email that another transaction has locked: it is renewed the next time, and the two cannot deadlock. */
 export async function renewLeases(db: Database, leases: readonly Lease[]): Promise<void> {
@@ -209,14 +212,13 @@ export async function stampAttempts(
   const rows = await db.query<{ comment_id: number; lease: number; is_stamped: boolean }>(
     sql`
       with mine as materialized (
-        select o.comment_id, l.lease from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
+        select o.comment_id, l.lease, (o.lease = l.lease and o.leased_until is not null and o.attempted_at is null) is true as is_stamped
+        from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
         ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`} skip locked
       ), stamped as (
-        update outbound_emails o set attempted_at = localtimestamp from mine m
-        where o.comment_id = m.comment_id and o.lease = m.lease and o.leased_until is not null and o.attempted_at is null returning o.comment_id, o.lease
+        update outbound_emails o set attempted_at = localtimestamp from mine m where o.comment_id = m.comment_id and m.is_stamped
       )
-      select comment_id, lease, s.is_stamped is not null as is_stamped
-      from mine left join (select comment_id, lease, true as is_stamped from stamped) s using (comment_id, lease)`,
+      select comment_id, lease, is_stamped from mine`,
     'stamp-attempts',
   )
   const keyOf = ({ comment_id, lease }: Pick<Lease, 'comment_id' | 'lease'>) => `${comment_id} ${lease}`
