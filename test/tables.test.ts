@@ -3,6 +3,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
 import { type TestAccount, testApp } from './support/app.ts'
+import { beginsChange, queriesOf, queriesWith } from './support/statements.ts'
 import { everyType, makeTable } from './support/tables.ts'
 
 const app = await testApp()
@@ -372,17 +373,23 @@ describe('the value of a cell', () => {
   })
 })
 
-// A change gives up after some two seconds, for which a slow machine may stand still.
-it('waits for a lock on the table, and reports a timeout', { retry: 3 }, async () => {
+it('waits for a lock on the table, and reports a timeout', async () => {
   const account = await app.account()
   const table = await newTable(account)
   const holder = await app.db.connect()
+  const queries = queriesOf(app.db)
+  let attempts = 0
+  // The first attempt has to wait for the lock, and finds it held.
+  const unlockBeforeThird = async () => void (++attempts === 3 && (await holder.query('commit')))
+  Object.assign(
+    app.db,
+    queriesWith(queries, (statement) => beginsChange(statement) && unlockBeforeThird()),
+  )
   try {
     await holder.query('begin')
     await holder.query(`select * from t${table.id}.records`)
-    const waiting = app.as(account.admin).post(`${table.path}/fields/create`, { name: 'Late', type: 'text' })
-    setTimeout(() => void holder.query('commit'), 500)
-    expect((await waiting).status).toBe(200)
+    expect((await app.as(account.admin).post(`${table.path}/fields/create`, { name: 'Late', type: 'text' })).status).toBe(200)
+    expect(attempts).toBe(3)
 
     await holder.query('begin')
     await holder.query(`select * from t${table.id}.records`)
@@ -392,6 +399,7 @@ it('waits for a lock on the table, and reports a timeout', { retry: 3 }, async (
     // Other requests are not delayed for long, because no lock request queues in front of them.
     expect((await app.as(account.member).post(`${table.path}/records/create`, { data: { name: 'x' } })).status).toBe(200)
   } finally {
+    Object.assign(app.db, queries)
     await holder.end()
   }
   expect(await columnsOf(table.id)).not.toContain('never')

@@ -53,3 +53,9 @@ export function databaseWith(db: Database, before: (statement: Statement) => unk
     return run()
   })
 }
+
+/**
+ * Whether an attempt to change a table begins with the statement. A change is attempted again while others hold locks, and given up after about
+ * two seconds (alter-table.ts); a test that waits with an attempt until the others are ready does not depend on the speed of the machine.
+ */
+export const beginsChange = ({ text }: Statement): boolean => text.includes('update tables t set version = version + 1')
