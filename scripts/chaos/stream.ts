@@ -13,7 +13,10 @@ export interface Stream {
   stop(): Promise<void>
 }
 
-/** Opens the stream. Resolves when the service has answered, because it tells nothing of changes before that. */
+/**
+ * Opens the stream. Resolves when the service has told its position: it tells nothing of changes before that, and a stream that is cut off without a
+ * position could not be continued.
+ */
 export async function followEvents(front: Front, session: { cookie: string }): Promise<Stream> {
   const ending = new AbortController()
   const opened = Promise.withResolvers<void>()
@@ -25,6 +28,7 @@ export async function followEvents(front: Front, session: { cookie: string }): P
   function take(block: string): void {
     const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]))
     lastId = fields.get('id') ?? lastId
+    if (lastId !== undefined) opened.resolve()
     if (fields.get('event') === 'reset') resets++
     if (fields.get('event') !== 'task.created') return
     const { task_id } = JSON.parse(fields.get('data') ?? '{}') as { task_id: number }
@@ -38,7 +42,6 @@ export async function followEvents(front: Front, session: { cookie: string }): P
     })
     if (response.status !== 200 || !response.body) return void (await response.body?.cancel())
     connections++
-    opened.resolve()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       const blocks = (rest + text).split('\n\n')
