@@ -8,6 +8,7 @@ import { works } from '../src/background.ts'
 import { queueOptions } from '../src/platform/jobs/queue.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
+import { lockWaits } from './support/servers.ts'
 import { fillTable, makeTable } from './support/tables.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'gridpost-lost-workers-'))
@@ -20,6 +21,19 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 it('gives every queue a heartbeat', () => {
   for (const { queue } of works) expect([queue.name, queueOptions(queue).heartbeatSeconds]).toEqual([queue.name, expect.any(Number)])
 })
+
+/** Several batches of a conversion. */
+const ROWS = 20_000
+
+/** Lets conversions wait in the middle until the transaction ends that it leaves open. */
+const HALFWAY = `
+  begin;
+  create function wait_for_test() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(1); return new; end';
+  create trigger halfway before update on field_conversions for each row
+    when (new.state = 'running' and new.exact_state is null and new.done > ${ROWS / 2}) execute function wait_for_test();
+  commit;
+  begin;
+  select pg_advisory_xact_lock(1)`
 
 /** A killed worker has claimed its job, and sends neither a result nor a heartbeat. */
 it('runs the job of a killed worker again within a minute', async () => {
@@ -55,13 +69,19 @@ it('goes on with the conversion of a killed worker within a minute', async () =>
   const account = await app.account()
   const as = app.as(account.owner)
   const table = await makeTable(app, account, { fields: [{ name: 'Cell', type: 'text' }] })
-  await fillTable(app, table.id, 150_000, { cell: 'i::text' })
+  await fillTable(app, table.id, ROWS, { cell: 'i::text' })
+  const locker = await app.db.connect()
+  await locker.query(HALFWAY)
   const first = await startWorker('first')
   const { body } = await as.post(`${table.path}/field/cell/changeType`, { type: 'number' })
   const job = async () => (await as.get(`/api/job/${body.job_id}`)).body
-  await expect.poll(async () => (await job()).state, { timeout: 30_000, interval: 10 }).toBe('running')
+  await expect.poll(lockWaits).toHaveLength(1)
   await first.kill()
-  expect((await job()).state).toBe('running')
+  await locker.end()
+  const { state, done } = await job()
+  expect(state).toBe('running')
+  expect(done).toBeGreaterThan(0)
+  expect(done).toBeLessThanOrEqual(ROWS / 2)
 
   await startWorker('second')
   await expect.poll(async () => (await job()).state, { timeout: 60_000, interval: 500 }).toBe('done')
