@@ -35,7 +35,7 @@ async function caught(subject: string, to: string[] = ['ann@customer.example']) 
   const comments = async (): Promise<{ id: number; type: string; content: string; metadata: Record<string, unknown> }[]> =>
     (await as.get(`/api/table/${table}/record/${records[0]}/comments/get`)).body
   const statusOf = async () => (await comments()).find(({ id }) => id === sent.id)?.metadata.status
-  await expect.poll(statusOf, { timeout: 10_000 }).toBe('sent')
+  await expect.poll(statusOf).toBe('sent')
   const found = catcher.mails().find((one) => one.subject === subject)
   if (!found) throw new Error('not caught')
   const replies = async () => (await comments()).filter(({ type }) => type === 'email_in')
@@ -65,7 +65,7 @@ test('the reply button posts a reply that becomes a comment of the record', asyn
   expect(await page(back.replace('/dev/mail', '').replace(/#.*/, ''))).toMatch(
     new RegExp(`<details id="mail-${mail.id}" open>[\\s\\S]*posted to the webhook`),
   )
-  await expect.poll(async () => (await replies()).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await replies()).length).toBe(1)
   expect((await replies())[0]).toMatchObject({
     content: 'Schöne Grüße zurück',
     metadata: {
@@ -87,7 +87,7 @@ test.each([
   const { mail, comments, statusOf, replies } = await caught(`Bounces as ${kind}`)
   const response = await post(`/dev/mail/${mail.id}/bounce`, { recipient: 'ann@customer.example', kind })
   expect(response.status).toBe(303)
-  await expect.poll(statusOf, { timeout: 10_000 }).toBe('bounced')
+  await expect.poll(statusOf).toBe('bounced')
   expect((await comments())[0]?.metadata).toMatchObject({ status: 'bounced', error: { enhanced }, recipients: [{ status: 'bounced' }] })
   expect(await replies()).toEqual([])
 })
@@ -129,10 +129,10 @@ test('refuses what no form of the page sends', async () => {
   expect(json.status).toBe(415)
   const injected = await post(`/dev/mail/${mail.id}/reply`, { from: 'x@y.example\r\nBcc: z@y.example', text: 'From the first recipient' })
   expect(injected.status).toBe(303)
-  await expect.poll(async () => (await replies()).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await replies()).length).toBe(1)
   expect((await replies())[0]?.metadata).toMatchObject({ from: { email: 'ann@customer.example' } })
   expect((await post(`/dev/mail/${mail.id}/bounce`, { kind: 'toString' })).status).toBe(303)
-  await expect.poll(statusOf, { timeout: 10_000 }).toBe('bounced')
+  await expect.poll(statusOf).toBe('bounced')
   const metadata = (await comments()).find(({ type }) => type === 'email_out')?.metadata
   expect(metadata).toMatchObject({ recipients: [{ error: { enhanced: '5.1.1' } }] })
   expect(await page(`?open=${mail.id}&done=constructor`)).not.toContain('role="status"')

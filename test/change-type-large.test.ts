@@ -218,7 +218,7 @@ test('a build is interrupted by a change of the table, and starts again', async 
     const running = convert(systemContext(app.deps), { conversion_id: job_id })
     const builders = () =>
       app.db.query(sql`select from pg_stat_activity where application_name = ${indexBuilder(table)} and state = 'active'`)
-    await expect.poll(builders, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(builders).toHaveLength(1)
     const added = await as.post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' })
     expect(added.status, JSON.stringify(added.body)).toBe(200)
     await old.query('rollback')

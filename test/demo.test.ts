@@ -29,7 +29,7 @@ async function tableIds(): Promise<Record<string, number>> {
 }
 
 test('the first start prints the login, and stores it readable for its user alone', async () => {
-  await vi.waitFor(() => expect(service.output()).toContain('npm run demo walks through it'), { timeout: 10_000 })
+  await vi.waitFor(() => expect(service.output()).toContain('npm run demo walks through it'), { timeout: 20_000 })
   for (const { email, password } of [login.owner, login.member, login.viewer]) {
     expect(service.output()).toContain(email)
     expect(service.output()).toContain(password)

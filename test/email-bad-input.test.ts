@@ -42,7 +42,7 @@ async function received(more: object) {
   const { status, body } = await send(more)
   expect([status, body.message]).toEqual([202, undefined])
   const { messageId } = body.comment.metadata
-  await expect.poll(() => smtp.received.some(({ email }) => email.messageId === messageId), { timeout: 15_000 }).toBe(true)
+  await expect.poll(() => smtp.received.some(({ email }) => email.messageId === messageId)).toBe(true)
   const mail = smtp.received.find(({ email }) => email.messageId === messageId)
   if (!mail) throw new Error('not received')
   const [head = ''] = mail.raw.split('\r\n\r\n')

@@ -120,7 +120,7 @@ describe('a failure message', () => {
       app.db.query(sql`
         select id from pgboss.job where name = 'email.receive' and (state in ('retry', 'completed') or retry_count > 0)
           and (data->>'id')::int = (select max(id) from inbound_emails)`)
-    await expect.poll(readOnce, { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(readOnce).toHaveLength(1)
     const [open] = await app.db.query<{ id: number }>(sql`select inbound_email_id as id from inbound_verdicts where verdict is null`)
     expect(await metadata()).toMatchObject({ status: 'sent', recipients: [{ status: 'sent' }, { status: 'queued' }] })
     await setBob('sent')
@@ -136,7 +136,7 @@ describe('a recipient whose outcome was unknown', () => {
     smtp.onContent = { hangUp: 'after' }
     const { body } = await all.as.post('/api/email/send', all.mail(to))
     const metadata = async () => (await all.comments()).find(({ id }: { id: number }) => id === body.id).metadata
-    await expect.poll(async () => (await metadata()).error?.code, { timeout: 10_000 }).toBe('OUTCOME_UNKNOWN')
+    await expect.poll(async () => (await metadata()).error?.code).toBe('OUTCOME_UNKNOWN')
     smtp.onContent = {}
     return { ...all, id: body.id as number, metadata }
   }
@@ -155,7 +155,7 @@ describe('a recipient whose outcome was unknown', () => {
     const { id, metadata } = await unknown('ann@customer.example', 'bob@customer.example')
     const { path } = await tokens(id)
     expect((await fetch(app.url + path)).status).toBe(200)
-    await expect.poll(async () => (await metadata()).status, { timeout: 10_000 }).toBe('read')
+    await expect.poll(async () => (await metadata()).status).toBe('read')
     const after = await metadata()
     expect([after.status, after.error, states(after)]).toEqual(['read', null, ['sent', 'sent']])
     expect(after.readAt).not.toBeNull()
@@ -377,7 +377,7 @@ describe('a suppressed address', () => {
     const { as, sent } = await bounced()
     const { id, metadata } = await sent('ann@customer.example')
     expect((await as.post(`/api/email/${id}/retry`)).status).toBe(200)
-    await expect.poll(async () => (await metadata()).status, { timeout: 10_000 }).toBe('dropped')
+    await expect.poll(async () => (await metadata()).status).toBe('dropped')
     expect((await metadata()).error.code).toBe('SUPPRESSED')
   })
 
@@ -428,6 +428,6 @@ test('the image of a mail that arrived says nothing new about its recipients', a
   const { sent } = await desk()
   const { metadata } = await sent('ann@customer.example')
   await fetch(app.url + pixelPath())
-  await expect.poll(async () => (await metadata()).status, { timeout: 10_000 }).toBe('read')
+  await expect.poll(async () => (await metadata()).status).toBe('read')
   expect(await metadata()).toMatchObject({ recipients: [{ status: 'sent' }] })
 })

@@ -17,8 +17,6 @@ beforeEach(() => {
   asciiSmtp.recipients.clear()
 })
 
-const patience = { timeout: 15_000 }
-
 async function desk({ timezone = 'UTC', server: at = smtp } = {}) {
   const account = await app.account({ timezone })
   const { id: table, records } = await makeTable(app, account, {
@@ -73,7 +71,7 @@ async function desk({ timezone = 'UTC', server: at = smtp } = {}) {
   const sent = async (more: object = {}, caller: Caller = account.member) => {
     const { status, body } = await send(more, caller)
     expect([status, body.message]).toEqual([202, undefined])
-    await expect.poll(async () => (await comment(body.id)).metadata.status, patience).not.toBe('queued')
+    await expect.poll(async () => (await comment(body.id)).metadata.status).not.toBe('queued')
     const received = at.received.find(({ email }) => email.messageId === body.comment.metadata.messageId)
     return { received, comment: await comment(body.id) }
   }
@@ -99,7 +97,7 @@ async function reply(raw: string, { from, cc = '', messageId }: { from: string; 
   })
   expect(status).toBe(200)
   const waiting = () => app.db.query(sql`select 1 from inbound_emails where processed_at is null`)
-  await expect.poll(waiting, patience).toEqual([])
+  await expect.poll(waiting).toEqual([])
 }
 
 describe('the sender', () => {
@@ -149,7 +147,7 @@ describe('the sender', () => {
         .replaceAll('reply-0123456789abcdef@reply.example.net', address)
         .replace(/^Message-I[dD]: .*$/m, `Message-Id: ${id}`)
       await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body: raw, headers: { 'content-type': 'text/raw' } })
-      await expect.poll(() => app.db.query(sql`select 1 from inbound_emails where processed_at is null`), patience).toEqual([])
+      await expect.poll(() => app.db.query(sql`select 1 from inbound_emails where processed_at is null`)).toEqual([])
     }
     const message = 'Your email “Our offer” could not be delivered to nobody@customer.example.'
     expect(await notices(member)).toEqual([
@@ -211,7 +209,7 @@ describe('recipients', () => {
     const { body } = await send({ to: ['full@customer.example', 'jörg@customer.example'] })
     const codes = async () =>
       (await comment(body.id)).metadata.recipients.map(({ error }: { error: { code: string } | null }) => error?.code)
-    await expect.poll(codes, patience).toEqual(['451', 'SMTPUTF8'])
+    await expect.poll(codes).toEqual(['451', 'SMTPUTF8'])
   })
 })
 
@@ -310,7 +308,7 @@ describe('tokens', () => {
       const answer = await app.as(keys.account).post('/api/email/preview', mail(text))
       expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining(`${field}: the values of the tokens`)])
       const { body } = await send(text)
-      await expect.poll(async () => (await comment(body.id)).metadata.status, patience).toBe('dropped')
+      await expect.poll(async () => (await comment(body.id)).metadata.status).toBe('dropped')
       expect((await comment(body.id)).metadata.error.code).toBe('TOO_LONG')
     }
     expect((await sent({ body: '{{field:notes}}'.repeat(10) })).comment.content).toHaveLength(1_000_000)

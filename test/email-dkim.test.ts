@@ -39,7 +39,7 @@ async function integration(more: object = { dkim: DKIM }) {
     })
     expect(status).toBe(202)
     const received = () => smtp.received.find(({ envelopeTo }) => envelopeTo.includes(to))?.raw
-    await expect.poll(received, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(received).toBeDefined()
     return received() as string
   }
   const update = (changes: object) => admin.post(`/api/smtp/${created.id}/update`, changes)
@@ -155,11 +155,11 @@ describe('an integration with a DKIM key', () => {
     const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
     await as.post('/api/email/send', { ...mail, to: ['ben@customer.example'], subject: 'Waits' })
     const failing = async () => (await admin.get(`/api/space/${account.space}/smtp/list`)).body[0].failing?.message
-    await expect.poll(failing, { timeout: 10_000 }).toContain('DKIM key')
+    await expect.poll(failing).toContain('DKIM key')
     const { body: comments } = await as.get(`/api/table/${table}/record/${records[0]}/comments/get`)
     expect(comments[0].metadata.status).toBe('queued')
     await update({ dkim: { ...DKIM, selector: 'gp3' } })
     const received = () => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes('ben@customer.example'))
-    await expect.poll(() => received().length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => received().length).toBe(1)
   })
 })

@@ -117,7 +117,7 @@ test('mails use at most max_connections connections at once, and each for many m
     },
   }
   await sendMany(20, 'many')
-  await expect.poll(() => arrived().length, { timeout: 15_000 }).toBe(20)
+  await expect.poll(() => arrived().length).toBe(20)
   expect(most).toBe(2)
   expect(smtp.connections - before).toBeLessThanOrEqual(4)
 })
@@ -126,7 +126,7 @@ test('mails that share a connection with one that hangs go over another', async 
   const { sendMany, arrived, integration } = await sender({ max_connections: 2 })
   // From now on each connection takes several mails at once.
   await sendMany(10, 'quick')
-  await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(10)
+  await expect.poll(() => arrived().length).toBe(10)
   const pausedUntil = (time: object) =>
     app.db.execute(sql`update smtp_integrations set paused_until = ${time} where id = ${integration.id}`)
   await pausedUntil(sql`localtimestamp + interval '1 hour'`)
@@ -137,9 +137,9 @@ test('mails that share a connection with one that hangs go over another', async 
   }
   await sendMany(12, 'one hangs')
   await pausedUntil(sql`null`)
-  await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(21)
+  await expect.poll(() => arrived().length).toBe(21)
   end()
-  await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(22)
+  await expect.poll(() => arrived().length).toBe(22)
 })
 
 test('a mail goes over a new connection when the server has ended the kept one', async () => {
@@ -157,7 +157,7 @@ test('rate_per_minute spreads the mails', async () => {
   const { send, sendMany, arrived } = await sender({ rate_per_minute: 60 })
   const startedAt = performance.now()
   await sendMany(3, 'slowly')
-  await expect.poll(() => arrived().length, { timeout: 10_000, interval: 20 }).toBe(3)
+  await expect.poll(() => arrived().length, { interval: 20 }).toBe(3)
   expect(performance.now() - startedAt).toBeGreaterThan(1_500)
   expect(await send('later')).toBeGreaterThan(0)
 })

@@ -36,7 +36,7 @@ async function thread(to: string[] = ['ann@customer.example']) {
     (await as.get(`/api/table/${table}/record/${records[0]}/comments/get?limit=100`)).body.toReversed()
   const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
   await as.post('/api/email/send', { ...mail, to, subject: 'Our offer' })
-  await expect.poll(async () => (await comments())[0]?.metadata.status, { timeout: 10_000 }).toBe('sent')
+  await expect.poll(async () => (await comments())[0]?.metadata.status).toBe('sent')
   const [sent] = await comments()
   const address = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(smtp.received.at(-1)?.raw ?? '')?.[0] as string
   /** Posts the message, waits until it was read, and returns all comments but the mail itself. */
@@ -49,7 +49,7 @@ async function thread(to: string[] = ['ann@customer.example']) {
     })
     expect(response.status).toBe(200)
     const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
-    await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+    await expect.poll(waiting).toEqual([])
     return (await comments()).slice(1)
   }
   const status = async () => (await comments())[0]?.metadata.status
@@ -361,7 +361,7 @@ test('a message that deadlocks with a deletion of its record is read again', asy
   await deletion.query(sql`select id from ${recordsOf(table)} for update`.text)
   const posted = post(...fromAnn(address), '', 'Thank you.')
   const blocked = async () => (await lockWaits()).filter(({ query }) => query.includes('record'))
-  await expect.poll(blocked, { timeout: 10_000 }).toHaveLength(1)
+  await expect.poll(blocked).toHaveLength(1)
   // PostgreSQL ends one of the two, whichever it finds first.
   await Promise.allSettled([deletion.query('select from reply_tokens where table_id = $1 for update', [table])])
   await deletion.query('rollback')
@@ -370,7 +370,7 @@ test('a message that deadlocks with a deletion of its record is read again', asy
     (
       await app.db.query<{ state: string }>(sql`select state from pgboss.job where name = 'email.receive' order by created_on desc limit 1`)
     )[0]?.state
-  await expect.poll(job, { timeout: 10_000 }).toMatch(/retry|completed/)
+  await expect.poll(job).toMatch(/retry|completed/)
   // The job is repeated after some seconds, unless the deletion was ended.
   await replayMessages(systemContext(app.deps), { since: '2020-01-01 00:00:00' })
   expect((await posted).map(({ content }) => content)).toEqual(['Thank you.'])
@@ -424,10 +424,10 @@ test('large messages that take long delay no others', async () => {
       )
     await post(`To: ${other.address}\r\nMessage-ID: <short@customer.example>\r\n\r\nA short answer.\r\n`)
     const answers = () => app.db.query(sql`select content from record_comments where table_id = ${other.table} and type = 'email_in'`)
-    await expect.poll(answers, { timeout: 20_000 }).toEqual([{ content: 'A short answer.' }])
+    await expect.poll(answers).toEqual([{ content: 'A short answer.' }])
     expect(await waiting()).toBe(3)
   })
-  await expect.poll(waiting, { timeout: 20_000 }).toBe(0)
+  await expect.poll(waiting).toBe(0)
 })
 
 test.each([

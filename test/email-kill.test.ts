@@ -115,7 +115,7 @@ test.each<[string, (points: Points) => Partial<TestSmtp>, number, string | undef
     await expire(id)
 
     await start()
-    await expect.poll(async () => (await metadata(id))?.status, { timeout: 15_000 }).toBe('sent')
+    await expect.poll(async () => (await metadata(id))?.status).toBe('sent')
     await kill()
     expect((await metadata(id))?.error?.code).toBe(error)
     expect(smtp.received).toHaveLength(deliveries)

@@ -38,7 +38,7 @@ test.each([
       subject: 'Our offer',
     })
     const isAway = () => as.get('/readyz').then(({ status }) => status === 503)
-    await expect.poll(isAway, { timeout: 10_000 }).toBe(true)
+    await expect.poll(isAway).toBe(true)
     await sleep(2_000)
     await database.restore()
 

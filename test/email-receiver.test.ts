@@ -301,12 +301,12 @@ describe('the receiver refuses', () => {
     const other = await smtpClient(address.port, '127.0.0.2')
     onTestFinished(() => void other.socket.destroy())
     expect(await other.answer()).toMatch(/^220/)
-    await expect.poll(() => said.size, { timeout: 10_000 }).toBe(300)
+    await expect.poll(() => said.size).toBe(300)
     const refused = flood.filter((socket) => said.get(socket) === '421 Too many connections, please try again later\r\n')
     expect(refused).toHaveLength(297)
     // The server has no half of them open: what they send now is refused by the system.
     const speak = () => refused.filter((socket) => !closed.has(socket) && socket.write('NOOP\r\n')).length
-    await expect.poll(speak, { timeout: 3_000 }).toBe(0)
+    await expect.poll(speak).toBe(0)
     expect(await other.command('EHLO client.example')).toMatch(/^250/)
   })
 
@@ -397,7 +397,7 @@ describe('the receiver cuts off', () => {
     const said = await client.answer()
     clearInterval(trickle)
     expect(said).toMatch(/^421 .*too slowly/)
-    await expect.poll(() => client.answer(), { timeout: 10_000 }).toBe('closed')
+    await expect.poll(() => client.answer()).toBe('closed')
     expect((await answers()).length).toBe(before)
   })
 
@@ -414,7 +414,7 @@ describe('the receiver cuts off', () => {
       client.write(message('Half'))
       client.socket.resetAndDestroy()
     }
-    await expect.poll(async () => (await (await smtpClient(open.address.port)).answer()).slice(0, 3), { timeout: 10_000 }).toBe('220')
+    await expect.poll(async () => (await (await smtpClient(open.address.port)).answer()).slice(0, 3)).toBe('220')
     expect((await answers()).length).toBe(before)
   })
 })
@@ -435,7 +435,7 @@ describe('the certificate', () => {
     writeFileSync(files.cert, 'half a certificate')
     expect(await nameOf(open)).toBe('mx.example.net')
     write(await certificate('mx2.example.net'))
-    await expect.poll(() => nameOf(open), { timeout: 10_000 }).toBe('mx2.example.net')
+    await expect.poll(() => nameOf(open)).toBe('mx2.example.net')
   })
 
   test('that cannot be used ends the start with one line', async () => {
@@ -479,7 +479,7 @@ describe('without the database', () => {
       await client.command('MAIL FROM:<ann@customer.example>')
       return client.command(`RCPT TO:<${address}>`)
     }
-    await expect.poll(recipient, { timeout: 20_000 }).toMatch(/^250/)
+    await expect.poll(recipient).toMatch(/^250/)
     await client.command('DATA')
     client.write(`${message('Later', id)}.\r\n`)
     expect(await client.answer()).toMatch(/^250/)

@@ -46,7 +46,7 @@ async function thread(account?: Account) {
   const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
   const { body: sent } = await as.post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject: `Our offer ${table}` })
   const statusOf = async () => (await comments()).find(({ id }) => id === sent.id)?.metadata.status
-  await expect.poll(statusOf, { timeout: 10_000 }).toBe('sent')
+  await expect.poll(statusOf).toBe('sent')
   const received = smtp.received.find(({ email }) => email.subject === `Our offer ${table}`)
   const address = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(received?.raw ?? '')?.[0] as string
   const list = async (caller: Caller = owner.admin, query = ''): Promise<Message[]> =>
@@ -59,7 +59,7 @@ async function thread(account?: Account) {
       headers: { 'content-type': 'text/raw' },
     })
     expect(response.status).toBe(200)
-    await expect.poll(async () => (await list())[0]?.verdict, { timeout: 20_000 }).not.toBe('pending')
+    await expect.poll(async () => (await list())[0]?.verdict).not.toBe('pending')
     return (await list())[0] as Message
   }
   const member = app.as(owner.member)
@@ -249,7 +249,7 @@ describe('the raw message', () => {
   test('hides the reply addresses of other accounts, and their comments', async () => {
     const [mine, theirs] = [await thread(), await thread()]
     const { id } = await mine.post(reply(`${mine.address}>, <${theirs.address}`, `Dear all at ${theirs.address}`))
-    await expect.poll(async () => (await theirs.list())[0]?.comment_ids, { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(async () => (await theirs.list())[0]?.comment_ids).toHaveLength(1)
     const [own] = await mine.replies()
     expect((await mine.list())[0]?.comment_ids).toEqual([own?.id])
     const { body } = await rawOf(mine.admin, id)
@@ -378,7 +378,7 @@ describe('a replay', () => {
     const since = '2020-01-01 10:00:01'
     const [first, second] = await Promise.all([replay({ since }), replay({ since })])
     expect([first.failed, second.failed]).toEqual([[], []])
-    await expect.poll(async () => (await replies()).length, { timeout: 10_000 }).toBe(6)
+    await expect.poll(async () => (await replies()).length).toBe(6)
     const all = await replay({ since: '2020-01-01 10:00:00' })
     const newer = await replay({ since })
     expect([all.changed, all.read - newer.read]).toEqual([[], 1])
@@ -429,7 +429,7 @@ test('a message whose job was lost is read after an hour, and once', async () =>
   expect(await replies()).toEqual([])
   const sweep = works.find(({ queue }) => queue.name === 'email.receive-waiting')
   await Promise.all([1, 2].map(() => sweep?.run(systemContext(app.deps), {} as never)))
-  await expect.poll(async () => (await list()).map(({ verdict }) => verdict), { timeout: 10_000 }).toEqual(['comment'])
+  await expect.poll(async () => (await list()).map(({ verdict }) => verdict)).toEqual(['comment'])
   await sweep?.run(systemContext(app.deps), {} as never)
   expect((await replies()).map(({ content }) => content)).toEqual(['Left by a killed process'])
 })

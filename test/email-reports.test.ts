@@ -90,7 +90,7 @@ test('the pause before the next attempt begins at the end of the last, however l
         sql`select due_at, attempts from outbound_emails where comment_id = ${body.id} and attempts > 0`,
       )
     )[0]?.due_at
-  await expect.poll(dueAt, { timeout: 10_000 }).toBe('2026-11-20 08:01:05')
+  await expect.poll(dueAt).toBe('2026-11-20 08:01:05')
 })
 
 describe('a refusal of a recipient during sending', () => {
@@ -116,7 +116,7 @@ describe('a refusal of a recipient during sending', () => {
     const { sent, suppressed, as, mail, metadataOf } = await mailDesk(app, smtp)
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await as.post('/api/email/send', mail(['full@customer.example']))
-    await expect.poll(async () => (await metadataOf(body.id)).recipients[0].error?.code, { timeout: 10_000 }).toBe('451')
+    await expect.poll(async () => (await metadataOf(body.id)).recipients[0].error?.code).toBe('451')
     smtp.onSender = { code: 550 }
     await sent('ann@customer.example')
     smtp.onSender = {}
@@ -138,7 +138,7 @@ test('two reports at once about the same addresses in opposite orders do not blo
   await locker.query('select from email_suppressions where account_id = $1 and email = $2 for update', [accountId, ann])
   for (const [index, { address }] of mails.entries()) {
     await postMail(app, failureReport(address, { [ann]: UNKNOWN, [bob]: UNKNOWN }))
-    await expect.poll(blocked, { timeout: 10_000 }).toBe(index + 1)
+    await expect.poll(blocked).toBe(index + 1)
   }
   await locker.end()
   await untilRead(app)

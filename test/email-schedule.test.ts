@@ -25,7 +25,6 @@ beforeEach(async () => {
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const inFuture = (ms: number) => new Date(Date.now() + ms).toISOString()
-const patience = { timeout: 15_000 }
 
 /** @param port of the SMTP server; nothing listens at port 1, so that mails stay queued */
 async function desk({ port = smtp.port } = {}) {
@@ -58,7 +57,7 @@ async function desk({ port = smtp.port } = {}) {
   /** A mail that the server has refused for all of its recipients. */
   const dropped = async (more: object = {}) => {
     const { body } = await send(more)
-    await expect.poll(() => statusOf(body.id), patience).toBe('dropped')
+    await expect.poll(() => statusOf(body.id)).toBe('dropped')
     return body.id as number
   }
   return {
@@ -88,7 +87,7 @@ describe('a mail with sendAt', () => {
     expect(await leaseDue(systemContext(app.deps), { limit: 60, accountIds: [], unreachedIds: [] })).toEqual([])
     await app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { name: 'Zenith' } })
     app.setClock(new Date(Date.now() + 3 * DAY + 1_000))
-    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(body.id)).toBe('sent')
     expect(received().map(({ email }) => email.subject)).toEqual(['For Zenith'])
     expect(await comment(body.id)).toMatchObject({ content: '<p>Dear Zenith</p>', metadata: { subject: 'For Zenith', sendAt: at } })
   })
@@ -104,7 +103,7 @@ describe('a mail with sendAt', () => {
     await app.db.execute(sql`
       update outbound_emails set request = jsonb_set(request, '{body}', to_jsonb(${`<p data-mark="1">${words}</p>`}::text)) where comment_id = ${body.id}`)
     app.setClock(new Date(Date.now() + 2 * HOUR))
-    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(body.id)).toBe('sent')
     expect((await comment(body.id)).content).toBe(html)
   })
 
@@ -127,7 +126,7 @@ describe('a mail with sendAt', () => {
     await app.db.execute(sql`
       update smtp_integrations set failing_since = localtimestamp, failing_message = '535 No', faults = 1 where id = ${integrationId}`)
     app.setClock(new Date(Date.now() + 3 * DAY + 1_000))
-    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(body.id)).toBe('sent')
     expect((await comment(body.id)).metadata.error).toBeNull()
   })
 
@@ -206,7 +205,7 @@ describe('cancelling', () => {
     })
     app.setClock(new Date(Date.now() + 2 * HOUR))
     const { body: other } = await send()
-    await expect.poll(() => statusOf(other.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(other.id)).toBe('sent')
     expect(received()).toHaveLength(1)
     const events = await app.db.query<{ type: string }>(sql`select type from events where comment_id = ${body.id} order by id`)
     expect(events.map(({ type }) => type)).toEqual(['comment.created', 'email.status'])
@@ -220,7 +219,7 @@ describe('cancelling', () => {
     smtp.recipients.set('gone@customer.example', 550)
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['dropped', 'queued'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['dropped', 'queued'])
     await app.db.execute(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
     expect((await call('cancel', body.id)).body).toEqual({ ok: true })
     const { metadata } = await comment(body.id)
@@ -241,7 +240,7 @@ describe('cancelling', () => {
     const claimed = await call('cancel', body.id)
     expect([claimed.status, claimed.body.message]).toEqual([409, 'The email is being sent, so it cannot be cancelled'])
     mayGoOn.resolve()
-    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(body.id)).toBe('sent')
     const sent = await call('cancel', body.id)
     expect([sent.status, sent.body.message]).toEqual([409, 'Only a queued email can be cancelled; this one is sent'])
     smtp.recipients.set('ann@customer.example', 550)
@@ -253,7 +252,7 @@ describe('cancelling', () => {
     smtp.recipients.set('full@customer.example', 451)
     smtp.onContent = { hangUp: 'after' }
     const { body } = await send({ to: ['ann@customer.example', 'full@customer.example'] })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['unknown', 'queued'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['unknown', 'queued'])
     await app.db.execute(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
     expect((await call('cancel', body.id)).status).toBe(409)
   })
@@ -278,7 +277,7 @@ describe('cancelling', () => {
       }
       expect(cancelled.status).toBe(409)
       await app.db.execute(sql`update outbound_emails set leased_until = null where comment_id = ${body.id} and ${isLeasedHere}::bool`)
-      await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+      await expect.poll(() => statusOf(body.id)).toBe('sent')
       expect(received()).toHaveLength(1)
     }
   })
@@ -299,7 +298,7 @@ describe('cancelling', () => {
     mayGoOn.resolve()
     smtp.on = {}
     const { body: other } = await send()
-    await expect.poll(() => statusOf(other.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(other.id)).toBe('sent')
     expect(received()).toHaveLength(1)
     expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'CANCELLED' } })
   })
@@ -313,13 +312,13 @@ describe('retrying', () => {
     const { send, call, recipientsOf, statusOf, comment, received } = await desk()
     smtp.recipients.set('gone@customer.example', REFUSED)
     const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'dropped'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['sent', 'dropped'])
     const before = (await comment(body.id)).metadata
     smtp.recipients.clear()
     const answer = await call('retry', body.id)
     expect(answer.status).toBe(200)
     expect(answer.body).toMatchObject({ id: body.id, type: 'email_out', metadata: { status: 'sent', error: null } })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'sent'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['sent', 'sent'])
     expect(received().map(({ envelopeTo }) => envelopeTo)).toEqual([['ann@customer.example'], ['gone@customer.example']])
     expect(received()[1]?.email.messageId).toBe(received()[0]?.email.messageId)
     expect([await statusOf(body.id), (await comment(body.id)).metadata.sentAt]).toEqual(['sent', before.sentAt])
@@ -339,7 +338,7 @@ describe('retrying', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
     const { metadata } = answers.find(({ status }) => status === 200)?.body ?? {}
     expect(metadata).toMatchObject({ status: 'queued', droppedAt: null, error: null, recipients: [{ status: 'queued', error: null }] })
-    await expect.poll(() => statusOf(id), patience).toBe('sent')
+    await expect.poll(() => statusOf(id)).toBe('sent')
     expect(received().map(({ email }) => email.subject)).toEqual(['For Zenith'])
     expect((await comment(id)).metadata).toMatchObject({ droppedAt: null, error: null })
   })
@@ -349,7 +348,7 @@ describe('retrying', () => {
     const { body } = await send({ sendAt: inFuture(HOUR) })
     await call('cancel', body.id)
     expect((await call('retry', body.id)).status).toBe(200)
-    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    await expect.poll(() => statusOf(body.id)).toBe('sent')
     expect((await comment(body.id)).metadata).toMatchObject({ sendAt: null, error: null, droppedAt: null })
   })
 
@@ -359,11 +358,11 @@ describe('retrying', () => {
     const update = { from_domains: ['other.example'] }
     expect((await app.as(admin).post(`/api/smtp/${integrationId}/update`, update)).status).toBe(200)
     app.setClock(new Date(Date.now() + 2 * HOUR))
-    await expect.poll(() => statusOf(body.id), patience).toBe('dropped')
+    await expect.poll(() => statusOf(body.id)).toBe('dropped')
     const error = { code: 'FROM_NOT_ALLOWED', message: 'From domain not allowed: example.com' }
     expect((await comment(body.id)).metadata).toMatchObject({ error })
     expect((await call('retry', body.id)).status).toBe(200)
-    await expect.poll(() => statusOf(body.id), patience).toBe('dropped')
+    await expect.poll(() => statusOf(body.id)).toBe('dropped')
     expect(received()).toEqual([])
   })
 
@@ -371,13 +370,13 @@ describe('retrying', () => {
     const { send, call, recipientsOf, comment } = await desk()
     smtp.recipients.set('gone@customer.example', REFUSED)
     const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'dropped'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['sent', 'dropped'])
     await app.db.execute(sql`
       update record_comments set metadata = metadata || '{"status":"bounced","bouncedAt":"2026-01-01 00:00:00"}'
         || jsonb_build_object('recipients', jsonb_set(metadata->'recipients', '{0,status}', '"bounced"')) where id = ${body.id}`)
     smtp.recipients.clear()
     expect((await call('retry', body.id)).body.metadata).toMatchObject({ status: 'sent', bouncedAt: null })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['bounced', 'sent'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['bounced', 'sent'])
     expect((await comment(body.id)).metadata.status).toBe('sent')
   })
 
@@ -386,7 +385,7 @@ describe('retrying', () => {
     smtp.recipients.set('gone@customer.example', REFUSED)
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
-    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['dropped', 'queued'])
+    await expect.poll(() => recipientsOf(body.id)).toEqual(['dropped', 'queued'])
     await app.db.execute(sql`
       update outbound_emails set leased_until = localtimestamp + interval '30 seconds' where comment_id = ${body.id}`)
     const answer = await call('retry', body.id)

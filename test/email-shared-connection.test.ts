@@ -130,9 +130,9 @@ test('mails that are leased for a connection that hangs are given back, also whe
         sql`select comment_id as id from outbound_emails where leased_until is null and due_at is not null order by 1`,
       )
     ).map(({ id }) => id)
-  await expect.poll(given, { timeout: 10_000 }).toEqual([leases[1].comment_id])
+  await expect.poll(given).toEqual([leases[1].comment_id])
   lease([leases[2]])
-  await expect.poll(given, { timeout: 10_000 }).toEqual([leases[1].comment_id, leases[2].comment_id])
+  await expect.poll(given).toEqual([leases[1].comment_id, leases[2].comment_id])
   delete smtp.on.recipient
   end()
   await sending

@@ -62,7 +62,7 @@ async function killServer(): Promise<void> {
   const pid = serverPid()
   process.kill(pid, 'SIGKILL')
   // The workers of the server notice it a moment later; until then they hold the shared memory.
-  await vi.waitFor(() => expect(existsSync(`/proc/${pid}/cwd`)).toBe(false), { timeout: 10_000 })
+  await vi.waitFor(() => expect(existsSync(`/proc/${pid}/cwd`)).toBe(false), { timeout: 20_000 })
 }
 
 test('a first start creates a UTF-8 database with a built-in locale, a socket and no TCP port', async () => {
@@ -174,7 +174,7 @@ test('a process that leaves while it restarts a dead server stops that server', 
   const postgres = await open()
   const died = serverPid()
   await killServer()
-  await vi.waitFor(() => expect([Number.NaN, died]).not.toContain(serverPid()), { timeout: 10_000, interval: 1 })
+  await vi.waitFor(() => expect([Number.NaN, died]).not.toContain(serverPid()), { timeout: 20_000, interval: 1 })
   await postgres.leave()
   expect(isServerRunning()).toBe(false)
 })

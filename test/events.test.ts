@@ -396,7 +396,7 @@ describe('the subscription', () => {
       {},
       { onData: ({ data }) => void heard.push(data), onConnectionStateChange: ({ state }) => void states.push(state) },
     )
-    const until = (count: number) => vi.waitFor(() => expect(heard).toHaveLength(count), { timeout: 15_000 })
+    const until = (count: number) => vi.waitFor(() => expect(heard).toHaveLength(count), { timeout: 20_000 })
     const cut = () => {
       const [cutting] = [cutter]
       cutter = new AbortController()
@@ -423,7 +423,7 @@ describe('the subscription', () => {
     expect(heard.slice(1)).toEqual([first, second, third].map(({ id }) => ({ ...place, task_id: id })))
     expect(states.filter((state) => state === 'pending')).toHaveLength(3)
     subscription.unsubscribe()
-    await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0), { timeout: 10_000 })
+    await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0), { timeout: 20_000 })
   })
 
   it('ends with an error when its key is revoked, and requires a key', async () => {
@@ -436,7 +436,7 @@ describe('the subscription', () => {
       })
     expect(await failed('gp_user_nothing')).toMatchObject({ data: { code: 'UNAUTHORIZED' } })
     const ended = failed(key)
-    await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 })
+    await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 20_000 })
     const { body: keys } = await app.as(owner).get('/api/keys/list')
     await app.as(owner).post(`/api/key/${keys.find(({ name }: { name: string }) => name === 'Short-lived').id}/delete`)
     // An event within a second of the deletion may still be delivered.
@@ -497,7 +497,7 @@ describe('after a failure', () => {
     await listen(viewer, { at: narrow.url })
     await listen(keys.personal, { at: narrow.url })
     first.cut()
-    await vi.waitFor(() => listen(member, { at: narrow.url }), { timeout: 10_000 })
+    await vi.waitFor(() => listen(member, { at: narrow.url }), { timeout: 20_000 })
     expect(narrow.deps.feed.size()).toBe(4)
   })
 
@@ -510,7 +510,7 @@ describe('after a failure', () => {
     const begun = stream.lastId()
     // The stream may see none of these events, and its first position need not be kept.
     await elsewhere.create(elsewhere.member, { title: 'Somebody else’s' })
-    await vi.waitFor(() => expect(stream.lastId()).not.toBe(begun), { timeout: 10_000 })
+    await vi.waitFor(() => expect(stream.lastId()).not.toBe(begun), { timeout: 20_000 })
     await app.db.execute(sql`delete from events where id = ${Number(begun)}`)
     expect(stream.heard).toEqual([])
     await app.db.execute(sql`delete from sessions where user_id = ${member.id}`)

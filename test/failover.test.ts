@@ -184,7 +184,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
 
   it('goes on with the promoted replica within ten seconds: nothing acknowledged is lost, reminders fire once, streams go on', async () => {
     // Until the primary has been asked for the first time, positions are unknown.
-    await expect.poll(() => app.deps.replicas?.all[0]?.isRead, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => app.deps.replicas?.all[0]?.isRead).toBe(true)
     const stream = await openStream(app.url, account.member)
     const dueAt = new Date(Date.now() + 20 * 60_000).toISOString()
     const due = { title: 'Before', due_date: dueAt.slice(0, 10), due_time: dueAt.slice(11, 16), reminder_offset_mins: 10 }

@@ -92,7 +92,7 @@ it.each([
   await vi.waitFor(() => expect(text()).toContain('\r\n\r\n{'), 20_000)
   socket.destroy()
   expect(outcomeOf(text())).toEqual([413, 'file: must have at most 50 MB'])
-  await vi.waitFor(() => expect(stored()).toEqual(before), { timeout: 10_000 })
+  await vi.waitFor(() => expect(stored()).toEqual(before), { timeout: 20_000 })
 })
 
 it.each([
@@ -192,5 +192,5 @@ it('a file in base64 is closed when its caller has hung up before its first byte
   const bytes = new Readable({ read() {} })
   const { content } = base64Json({ name: 'a', type: 'text/plain', size: 1 }, bytes)
   content.destroy()
-  await vi.waitFor(() => expect(bytes.destroyed).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(bytes.destroyed).toBe(true), { timeout: 20_000 })
 })

@@ -133,11 +133,11 @@ test('whatever needs it is 503 in time, and everything else works', async () => 
   await othersWork()
 
   answer()
-  await expect.poll(async () => (await download(good)).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await download(good)).status).toBe(200)
   for (const path of hung) expect((await download(path)).status).toBe(200)
   expect((await upload()).status).toBe(200)
-  await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
-  await expect.poll(async () => (await app.as(null).get('/readyz')).body.storage, { timeout: 10_000 }).toBe(true)
+  await expect.poll(openFiles).toBe(0)
+  await expect.poll(async () => (await app.as(null).get('/readyz')).body.storage).toBe(true)
 })
 
 test('an upload whose write hangs is cut off, and its file is closed when the write has ended', async () => {
@@ -147,8 +147,8 @@ test('an upload whose write hangs is cut off, and its file is closed when the wr
   for (const each of await Promise.all([upload(large), upload(large), upload(large)])) away(each)
   await othersWork()
   await answer()
-  await expect.poll(async () => (await upload()).status, { timeout: 10_000 }).toBe(200)
-  await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+  await expect.poll(async () => (await upload()).status).toBe(200)
+  await expect.poll(openFiles).toBe(0)
 })
 
 test('a download whose read hangs is cut off', async () => {
@@ -157,6 +157,6 @@ test('a download whose read hangs is cut off', async () => {
   for (const each of await Promise.all([download(path), download(path)])) away(each)
   await othersWork()
   await answer()
-  await expect.poll(async () => (await download(path).catch(() => null))?.status, { timeout: 10_000 }).toBe(200)
-  await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+  await expect.poll(async () => (await download(path).catch(() => null))?.status).toBe(200)
+  await expect.poll(openFiles).toBe(0)
 })

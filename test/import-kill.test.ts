@@ -13,7 +13,6 @@ import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const [table, row] = [new pg.Client((await testDatabase()).connection), new pg.Client((await testDatabase()).connection)]
-const PATIENCE = { timeout: 15_000 }
 const ROWS = 2_500
 let worker: ChildProcess | undefined
 
@@ -55,13 +54,13 @@ async function kill(): Promise<void> {
 const isBlockedBy = async (client: pg.Client) => {
   const { rows } = await client.query('select pg_backend_pid() as pid')
   await expect
-    .poll(() => app.db.query(sql`select 1 from pg_stat_activity where ${rows[0].pid}::int = any(pg_blocking_pids(pid))`), PATIENCE)
+    .poll(() => app.db.query(sql`select 1 from pg_stat_activity where ${rows[0].pid}::int = any(pg_blocking_pids(pid))`))
     .not.toEqual([])
 }
 
 /** Waits until PostgreSQL has noticed the death of the worker, which held the lock of the import. */
 const isForgotten = () =>
-  expect.poll(() => app.db.query(sql`select 1 from pg_locks where locktype = 'advisory' and classid = ${0x637376}`), PATIENCE).toEqual([])
+  expect.poll(() => app.db.query(sql`select 1 from pg_locks where locktype = 'advisory' and classid = ${0x637376}`)).toEqual([])
 
 test.each([
   ['before its records are inserted', false],
@@ -97,7 +96,7 @@ test.each([
     await resumeAll(systemContext(app.deps))
     await start()
     const job = async () => (await app.as(account.member).get(`/api/job/${job_id}`)).body
-    await expect.poll(job, PATIENCE).toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, issues: [] })
+    await expect.poll(job).toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, issues: [] })
     expect(await count()).toBe(ROWS)
     const [names] = await app.db.query<{ n: number }>(sql`select count(distinct name)::int4 as n from ${recordsOf(id)}`)
     expect(names?.n).toBe(ROWS)
@@ -107,7 +106,7 @@ test.each([
       return keys
     }
     // The worker removes the file after the commit that ends the import.
-    await expect.poll(left, PATIENCE).toEqual([])
+    await expect.poll(left).toEqual([])
     await kill()
     await isForgotten()
   },

@@ -51,7 +51,7 @@ test('a connection that is lost during a deploy gives one line', async () => {
         WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
         expect(rowCount).toBe(1)
       },
-      { timeout: 10_000 },
+      { timeout: 20_000 },
     )
     const error = (await failing) as Error
     expect(error).toBeInstanceOf(MigrationError)
@@ -69,7 +69,7 @@ test('a connection that is lost during a deploy gives one line', async () => {
         WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
         expect(rowCount).toBe(1)
       },
-      { timeout: 10_000 },
+      { timeout: 20_000 },
     )
     expect(await failing).toMatchObject({
       message: expect.stringMatching(/^The database went away while it was being prepared: terminating/),
@@ -148,7 +148,7 @@ test('a deploy waits for a busy table without blocking others', async () => {
           for (const { began } of rows) attempts.add(began)
           expect(attempts.size).toBeGreaterThan(1)
         },
-        { timeout: 15_000 },
+        { timeout: 20_000 },
       ),
     )
     await reader.query('COMMIT')
@@ -175,7 +175,7 @@ test('a deploy that deadlocks with running work is rolled back and done again', 
           )
           expect(rowCount).toBe(1)
         },
-        { timeout: 15_000 },
+        { timeout: 20_000 },
       ),
     )
     await worker.query('SELECT * FROM first')

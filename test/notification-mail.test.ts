@@ -32,7 +32,7 @@ async function letters({ id, email }: Person) {
       where name like 'notifications.%' and state < 'completed' and (data->>'user_id' is null or data->>'user_id' = ${String(id)})`)
     return row?.count
   }
-  await expect.poll(waiting, { timeout: 15_000 }).toBe(0)
+  await expect.poll(waiting).toBe(0)
   return smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(email)).map(({ email: letter }) => letter)
 }
 
@@ -315,9 +315,7 @@ describe('the queues', () => {
     await remind?.run(systemContext(app.deps), {} as never)
     expect(await stillWaiting(viewer)).toBe(1)
     await letGo()
-    await expect
-      .poll(async () => (await letters(viewer)).map(({ subject }) => subject), { timeout: 20_000 })
-      .toEqual(['Reminder: “Call back”'])
+    await expect.poll(async () => (await letters(viewer)).map(({ subject }) => subject)).toEqual(['Reminder: “Call back”'])
   })
 })
 

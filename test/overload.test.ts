@@ -57,7 +57,7 @@ it('refuses a flood of writes with 503 and Retry-After, and serves other account
     const flooding = flood((index) =>
       index % 2 ? flooder.as.post(`${flooder.record}/update`, { data: body.data }) : flooder.as.post('/trpc/records.update', body),
     )
-    await expect.poll(() => flooding.refused().length, { timeout: 10_000 }).toBeGreaterThan(REFUSED)
+    await expect.poll(() => flooding.refused().length).toBeGreaterThan(REFUSED)
     await expectServed(other)
     expect(flooding.answers.every(({ status }) => status === 503)).toBe(true)
     for (const { headers, body } of flooding.refused()) {
@@ -76,7 +76,7 @@ it('refuses a flood of queries, and serves the queries of other accounts', async
   await expectServed(flooder)
   const { all } = await withLock(`lock table "t${flooder.id}".records in access exclusive mode`, async () => {
     const flooding = flood(() => flooder.as.post(`${flooder.path}/records/query`, { search: 'flood' }))
-    await expect.poll(() => flooding.refused().length, { timeout: 10_000 }).toBeGreaterThan(REFUSED)
+    await expect.poll(() => flooding.refused().length).toBeGreaterThan(REFUSED)
     await expectServed(other)
     return flooding
   })
@@ -89,7 +89,7 @@ it('answers a flood of tracking pixels with the image, whether or not they are r
   await expectServed(other)
   const { all, answers } = await withLock('lock table email_opens, outbound_emails in access exclusive mode', async () => {
     const flooding = flood(() => app.as(null).get(`/email/pixel/${'a'.repeat(32)}.png`))
-    await expect.poll(() => flooding.answers.length, { timeout: 10_000 }).toBeGreaterThan(REFUSED)
+    await expect.poll(() => flooding.answers.length).toBeGreaterThan(REFUSED)
     await expectServed(other)
     return flooding
   })
@@ -112,12 +112,10 @@ it('is not ready if a check hangs, and starts none a second time', async () => {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const isReady = vi.spyOn(app.deps.jobs, 'isReady').mockReturnValue(promise)
   const ready = () => app.as(null).get('/readyz')
-  await expect
-    .poll(async () => (await ready()).body, { timeout: 10_000 })
-    .toEqual({ ok: false, database: true, migrations: true, queue: false, storage: true })
+  await expect.poll(async () => (await ready()).body).toEqual({ ok: false, database: true, migrations: true, queue: false, storage: true })
   const { status } = await ready()
   expect([status, isReady.mock.calls.length]).toEqual([503, 1])
   resolve(true)
   vi.restoreAllMocks()
-  await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await ready()).status).toBe(200)
 })

@@ -33,7 +33,7 @@ const tokenOf = (text: string | undefined) => /^https:\/\/grid\.example\/reset#(
 async function mailedToken(email: string): Promise<string> {
   const before = lettersTo(email).length
   expect((await forgot(email)).body).toEqual({ ok: true })
-  await expect.poll(() => lettersTo(email).length, { timeout: 15_000 }).toBe(before + 1)
+  await expect.poll(() => lettersTo(email).length).toBe(before + 1)
   return tokenOf(lettersTo(email).at(-1)?.text)
 }
 
@@ -42,7 +42,7 @@ async function jobsFor(email: string): Promise<number> {
   const jobs = (isOpen: boolean) =>
     app.db.query(sql`
     select id from pgboss.job where name = 'auth.reset' and data->>'email' = ${email} and (not ${isOpen} or state < 'completed')`)
-  await expect.poll(async () => (await jobs(true)).length, { timeout: 15_000 }).toBe(0)
+  await expect.poll(async () => (await jobs(true)).length).toBe(0)
   return (await jobs(false)).length
 }
 
@@ -76,7 +76,7 @@ describe('a forgotten password', () => {
   it('is replaced over RPC as well, and in any notation of the address', async () => {
     const { owner } = await app.account({ withPassword: true })
     expect(await app.as(null).rpc.auth.forgot.mutate({ email: ` ${owner.email.toUpperCase()} ` })).toEqual({ ok: true })
-    await expect.poll(() => lettersTo(owner.email).length, { timeout: 15_000 }).toBe(1)
+    await expect.poll(() => lettersTo(owner.email).length).toBe(1)
     const token = tokenOf(lettersTo(owner.email)[0]?.text)
     expect(await app.as(null).rpc.auth.reset.mutate({ token, password: NEW_PASSWORD })).toEqual({ ok: true })
     await expect(app.as(null).rpc.auth.reset.mutate({ token, password: NEW_PASSWORD })).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe('a new password', () => {
     const change = { current_password: owner.password, new_password: NEW_PASSWORD }
     expect((await app.as(owner).post('/api/auth/password', { ...change, current_password: 'wrong' }, headers)).status).toBe(400)
     expect((await app.as(owner).post('/api/auth/password', change, headers)).status).toBe(200)
-    await expect.poll(() => noticesTo(owner.email), { timeout: 15_000 }).toHaveLength(1)
+    await expect.poll(() => noticesTo(owner.email)).toHaveLength(1)
     const [letter] = noticesTo(owner.email)
     expect(letter?.text?.trimEnd()).toBe(
       `The password of ${owner.email} on Gridpost was changed by somebody who was signed in, on Sunday, 29 March 2026, 09:30 (Europe/Berlin), ` +
@@ -179,7 +179,7 @@ describe('a new password', () => {
     expect(
       (await app.as(null).post('/api/auth/reset', { token: link, password: NEW_PASSWORD }, { 'x-forwarded-for': '<b>nowhere' })).status,
     ).toBe(200)
-    await expect.poll(() => noticesTo(member.email), { timeout: 15_000 }).toHaveLength(1)
+    await expect.poll(() => noticesTo(member.email)).toHaveLength(1)
     const [notice] = noticesTo(member.email)
     expect(notice?.text).toMatch(
       / was replaced with a link that was mailed to this address, on \S+, [^,]+, \d\d:\d\d \(Europe\/Berlin\)\.\n/,
@@ -202,11 +202,11 @@ describe('a new password', () => {
         await app.db.query<{ state: string }>(sql`
         select state from pgboss.job where name = 'auth.password-notice' and data->>'user_id' = ${String(owner.id)}`)
       )[0]?.state
-    await expect.poll(isRetried, { timeout: 15_000 }).toBe('retry')
+    await expect.poll(isRetried).toBe('retry')
     smtp.onGreeting = {}
     await app.db.execute(sql`
       update pgboss.job set start_after = now() where name = 'auth.password-notice' and data->>'user_id' = ${String(owner.id)}`)
-    await expect.poll(() => noticesTo(owner.email), { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(() => noticesTo(owner.email)).toHaveLength(1)
   })
 })
 
@@ -224,7 +224,7 @@ describe('asking for a new password', () => {
       expect(await jobsFor(email)).toBe(1)
     }
     expect(works).toEqual(works.map(() => works[0]))
-    await expect.poll(() => [owner, member].map(({ email }) => lettersTo(email).length), { timeout: 15_000 }).toEqual([1, 1])
+    await expect.poll(() => [owner, member].map(({ email }) => lettersTo(email).length)).toEqual([1, 1])
     expect(lettersTo(`nobody.${owner.id}@example.com`)).toEqual([])
     expect(lettersTo(invited).filter(({ subject }) => subject?.includes('password'))).toEqual([])
   })

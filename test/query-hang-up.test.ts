@@ -44,10 +44,10 @@ test.each([
       headers: { 'content-type': 'application/json', authorization: `Bearer ${account.keys.account}` },
       signal: leaving.signal,
     })
-    await vi.waitUntil(async () => (await waiting()) > 0, { timeout: 10_000 })
+    await vi.waitUntil(async () => (await waiting()) > 0, { timeout: 20_000 })
     leaving.abort()
     await expect(answer).rejects.toThrow()
-    await vi.waitUntil(async () => (await waiting()) === 0 && ended.length > before, { timeout: 10_000 })
+    await vi.waitUntil(async () => (await waiting()) === 0 && ended.length > before, { timeout: 20_000 })
     expect(new Set(ended.slice(before))).toEqual(new Set([CANCELED]))
   } finally {
     await holder.end()
@@ -65,7 +65,7 @@ test('an answer in time does not count as a disconnect', async () => {
   expect(ended.length).toBe(before)
 })
 
-test('a wave of slow queries leaves connections to writers, and each query is answered in turn', { timeout: 20_000 }, async () => {
+test('a wave of slow queries leaves connections to writers, and each query is answered in turn', async () => {
   const as = app.as(account.keys.account)
   const { body: other } = await as.post(`/api/space/${account.space}/tables/create`, { name: 'Notes' })
   const holder = await app.db.connect()
@@ -81,11 +81,11 @@ test('a wave of slow queries leaves connections to writers, and each query is an
         )
         return waiting.length >= 8
       },
-      { timeout: 10_000 },
+      { timeout: 20_000 },
     )
     for (let turn = 0; turn < 5; turn++) expect((await as.post(`/api/table/${other.id}/records/create`, { data: {} })).status).toBe(200)
     // The queries take longer than a request waits for a connection, and less than it waits for a permit.
-    await vi.waitUntil(() => performance.now() - startedAt > 2_500, { timeout: 10_000 })
+    await vi.waitUntil(() => performance.now() - startedAt > 2_500, { timeout: 20_000 })
     await holder.query('commit')
     const answers = await Promise.all(wave)
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))

@@ -45,7 +45,7 @@ const readsOn = async (side: string) => {
 
 it('shows in one process what was written in the other, with and without the position', async () => {
   for (const connection of both)
-    await expect.poll(async () => (await connection.send('GET', '/readyz')).body.replicas, { timeout: 15_000 }).toEqual({ read: 1, all: 1 })
+    await expect.poll(async () => (await connection.send('GET', '/readyz')).body.replicas).toEqual({ read: 1, all: 1 })
   const key = account.keys.account
   const { body: made } = await both[0].send('POST', `${records()}/create`, { key, body: { data: { step: 0 } } })
   const seen: number[] = []
@@ -71,7 +71,7 @@ it('goes on without an error when the replica is killed, and when a process is',
 
   const [killed] = service.pids()
   process.kill(killed ?? 0, 'SIGKILL')
-  await expect.poll(() => service.pids().length + Number(service.pids().includes(killed ?? 0)), { timeout: 15_000 }).toBe(2)
+  await expect.poll(() => service.pids().length + Number(service.pids().includes(killed ?? 0))).toBe(2)
   for (let count = 0; count < 10; count++) {
     const connection = service.connect()
     expect(await ask(connection)).toBe(200)

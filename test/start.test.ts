@@ -164,7 +164,7 @@ test('the start after a crash adopts the database that was left running', async 
 
 test('a signal during the start ends the processes that were started', async () => {
   const run = npmStart()
-  await vi.waitFor(() => expect(existsSync(postmasterPid())).toBe(true), { timeout: 10_000, interval: 5 })
+  await vi.waitFor(() => expect(existsSync(postmasterPid())).toBe(true), { timeout: 20_000, interval: 5 })
   run.npm.kill('SIGTERM')
   await run.ended
   expect(existsSync(postmasterPid())).toBe(false)

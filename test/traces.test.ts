@@ -116,7 +116,7 @@ it('a trace leads from the request of a caller through SQL to the job and the SM
     { traceparent: `00-${TRACE}-${CALLER}-01` },
   )
   expect(sent.body).toMatchObject({ status: 'queued' })
-  await vi.waitFor(() => expect([named('process email.send'), named('deliver email')]).not.toContain(undefined), { timeout: 15_000 })
+  await vi.waitFor(() => expect([named('process email.send'), named('deliver email')]).not.toContain(undefined), { timeout: 20_000 })
 
   const request = named('POST /api/email/send')
   expect(request).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, kind: 2 })
@@ -175,12 +175,12 @@ it('each request has its own trace, and its statements stay in it while others r
   const once = ids.map(() => 1)
   // Spans are exported in batches, which may arrive in another order.
   const isWhole = () => expect([counts('POST /api/spaces/create'), counts('COMMIT')]).toEqual([once, once])
-  await vi.waitFor(isWhole, { timeout: 10_000 })
+  await vi.waitFor(isWhole, { timeout: 20_000 })
 })
 
 it('a malformed traceparent counts as absent, and a fault marks the span', async () => {
   await app.as(null).get('/api/spaces/list', { traceparent: 'nonsense' })
-  await vi.waitFor(() => expect(spans.find(({ name }) => name === 'GET /api/spaces/list')).toBeDefined(), { timeout: 10_000 })
+  await vi.waitFor(() => expect(spans.find(({ name }) => name === 'GET /api/spaces/list')).toBeDefined(), { timeout: 20_000 })
   const request = spans.find(({ name }) => name === 'GET /api/spaces/list')
   expect(request?.traceId).toMatch(/^[0-9a-f]{32}$/)
   expect(request?.parentSpanId ?? '').toBe('')
@@ -189,7 +189,7 @@ it('a malformed traceparent counts as absent, and a fault marks the span', async
     const statement = app.db.query({ text: 'select * from no_such_table where name = $1', values: ['private'] })
     await expect(statement).rejects.toThrow()
   })
-  await vi.waitFor(() => expect(spans.find(({ name }) => name === 'SELECT no_such_table')).toBeDefined(), { timeout: 10_000 })
+  await vi.waitFor(() => expect(spans.find(({ name }) => name === 'SELECT no_such_table')).toBeDefined(), { timeout: 20_000 })
   const failed = spans.find(({ name }) => name === 'SELECT no_such_table')
   expect([failed?.status.code, attribute(failed, 'error.type')]).toEqual([2, '42P01'])
 })
@@ -199,7 +199,7 @@ it('a caller who does not sample is followed', async () => {
   const unsampled = 'b'.repeat(32)
   await app.as(keys.account).get('/api/spaces/list', { traceparent: `00-${unsampled}-${CALLER}-00` })
   await app.as(keys.account).get('/api/spaces/list', { traceparent: `00-${TRACE}-${CALLER}-01` })
-  await vi.waitFor(() => expect(named('GET /api/spaces/list')).toBeDefined(), { timeout: 10_000 })
+  await vi.waitFor(() => expect(named('GET /api/spaces/list')).toBeDefined(), { timeout: 20_000 })
   expect(inTrace(unsampled)).toEqual([])
 })
 

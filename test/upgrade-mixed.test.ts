@@ -250,7 +250,7 @@ describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s releas
     const webhook = `${releases.url(`${sender} web`)}/webhooks/email_receive`
     expect((await fetch(webhook, { method: 'POST', body: reply })).status).toBe(200)
     const received = () => query(`select from record_comments where type = 'email_in' and metadata->>'messageId' like $1`, [`%${id}%`])
-    await expect.poll(async () => (await received()).length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(async () => (await received()).length).toBe(1)
   })
 
   it('invitations are sent', async () => {
@@ -277,7 +277,7 @@ describe('the change of a type', () => {
   it('that the previous release began is done by a worker of this one', async () => {
     await run('previous web', 'current web', 'current worker')
     const { state, cell } = await started('previous')
-    await expect.poll(() => state('previous'), { timeout: 20_000 }).toBe('done')
+    await expect.poll(() => state('previous')).toBe('done')
     expect([await state('current'), await cell()]).toEqual(['done', 12])
   })
 
@@ -288,14 +288,14 @@ describe('the change of a type', () => {
     await untilMailed(await sendMail('current'))
     expect([await state('current'), await state('previous'), await cell()]).toEqual(['checking', 'queued', '12'])
     await run('previous web', 'current web', 'current worker')
-    await expect.poll(() => state('current'), { timeout: 20_000 }).toBe('done')
+    await expect.poll(() => state('current')).toBe('done')
     expect(await cell()).toBe(12)
   })
 
   it('that this release refused is failed for the previous one', async () => {
     await run('previous web', 'current web', 'current worker')
     const { job, state } = await started('current', 'twelve')
-    await expect.poll(() => state('current'), { timeout: 20_000 }).toBe('refused')
+    await expect.poll(() => state('current')).toBe('refused')
     expect(await job('previous')).toMatchObject({ state: 'failed', error: (await job('current')).error })
   })
 })
@@ -363,7 +363,7 @@ describe('after the way back', () => {
     smtp.login = { user: 'desk', password: 'another one' }
     const address = await sendMail('current', integration)
     const isFailing = async () => (await query('select from smtp_integrations where failing_since is not null')).length
-    await expect.poll(isFailing, { timeout: 20_000 }).toBe(1)
+    await expect.poll(isFailing).toBe(1)
     // The integration is paused for half a minute at least, so the worker that stops does not try again.
     smtp.login = LOGIN
     await run('previous web', 'previous worker')

@@ -25,7 +25,7 @@ export async function mailDesk(app: TestApp, smtp: TestSmtp) {
   /** Sends a mail, and waits until it has left the queue. */
   const sent = async (...to: string[]) => {
     const { body } = await as.post('/api/email/send', mail(to))
-    await expect.poll(async () => (await metadataOf(body.id)).status, { timeout: 10_000 }).not.toBe('queued')
+    await expect.poll(async () => (await metadataOf(body.id)).status).not.toBe('queued')
     const { messageId } = await metadataOf(body.id)
     return { id: body.id as number, messageId: messageId as string, address: replyAddress(), metadata: () => metadataOf(body.id) }
   }
@@ -42,7 +42,7 @@ export async function postMail({ url }: TestApp, lines: string[]): Promise<void>
 /** Waits until every stored message has been read. */
 export async function untilRead({ db }: TestApp): Promise<void> {
   const waiting = () => db.query(sql`select id from inbound_emails where processed_at is null`)
-  await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+  await expect.poll(waiting).toEqual([])
 }
 
 /** A failure report with a line for each address. */

@@ -26,12 +26,12 @@ export async function mailThread(app: TestApp, smtp: TestSmtp) {
   const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
   await as.post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject: 'Our offer' })
   const isSent = async () => expect((await comments())[0]?.metadata.status).toBe('sent')
-  await vi.waitFor(isSent, { timeout: 10_000, interval: 50 })
+  await vi.waitFor(isSent, { timeout: 20_000, interval: 50 })
   const address = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(smtp.received.at(-1)?.raw ?? '')?.[0] as string
   /** The answers so far, when every stored message has been read. */
   const answers = async (): Promise<Comment[]> => {
     const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
-    await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+    await expect.poll(waiting).toEqual([])
     return (await comments()).slice(1)
   }
   return { ...account, table, record: records[0], address, answers }
