@@ -94,8 +94,8 @@ test('a server that hangs, trickles or refuses delays its own mails only', async
     await expect.poll(() => good.arrived().at(-1), { interval: 20 }).toBe(subject)
     tookMs.push(performance.now() - startedAt)
   }
-  // A busy machine may delay some of them, where the other servers would delay all.
-  expect(Math.min(...tookMs)).toBeLessThan(1_000)
+  // A busy machine may delay some of them, where the other servers, each of which is given up after 15 s or more, would delay all.
+  expect(Math.min(...tookMs)).toBeLessThan(10_000)
   // Each server has no more connections than its integration allows.
   expect(Math.max(...[silent, trickling, stalling].map(({ sockets }) => sockets.size))).toBeLessThanOrEqual(3)
 })

