@@ -61,11 +61,11 @@ describe('the text of HTML', () => {
 
   test('takes no time in a long line', () => {
     const words = 'word '.repeat(10)
-    const start = performance.now()
+    const usedMs = cpuTime()
     for (const part of [`<td>${words}`, `<a href="https://a.example/${words}">a</a>`, `<font size="1">${words}</font>`])
       textOfHtml(`<table><tr>${part.repeat(900_000 / part.length)}`)
     textOfHtml(`<pre>${' '.repeat(900_000)}a </pre>`)
-    expect(performance.now() - start).toBeLessThan(8_000)
+    expect(usedMs()).toBeLessThan(8_000)
   })
 })
 
