@@ -217,6 +217,21 @@ describe('a request is answered', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
+  it.each<[string, number, string]>([
+    ['a body', 100, '/api/auth/login'],
+    ['the body of an upload', 2_000, '/api/tasks/upload'],
+  ])('although the service was too busy to read %s that has come', async (_, length, path) => {
+    const { member } = await app.account()
+    const socket = await (await serviceWith(SHORT_BODY))()
+    const headers = `Cookie: gridpost_session=${member.session}\r\nExpect: 100-continue\r\nConnection: close\r\n`
+    socket.write(`${signIn(length, path)}${headers}\r\n`)
+    await once(socket, 'data')
+    // The system has taken the bytes when the write returns, and the next thing that the process does is to look at its timers.
+    socket.write(JSON.stringify({ name: 'a' }).padEnd(length))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * SHORT.bodyMs)
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
   it('on a new connection, at the expense of idle ones, if there are too many', async () => {
     const open = await serviceWith({ maxConnections: 3 })
     const idle = await Promise.all([open(), open(), open()])

@@ -68,7 +68,8 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
 
   function check(): void {
     const now = performance.now()
-    const passedMs = now - checkedAt
+    // After a longer pause the process was busy: what has come since is read only after this.
+    const passedMs = Math.min(now - checkedAt, 2 * checkEveryMs)
     checkedAt = now
     for (const entry of receiving) {
       const { item: body } = entry
