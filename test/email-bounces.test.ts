@@ -1,5 +1,5 @@
 /** What comes back from mail servers, providers and mail programs about a mail that was sent, and what follows from it. */
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { replayMessages } from '../src/email/inbox/replay.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -220,6 +220,8 @@ describe('the server', () => {
     const { sent } = await desk()
     smtp.hidesDsn = true
     smtp.endConnections()
+    // A connection that is kept would go on without it in other tests.
+    onTestFinished(() => smtp.endConnections())
     const { metadata } = await sent('ann@customer.example')
     expect((await metadata()).status).toBe('sent')
     expect(smtp.received.at(-1)).toMatchObject({ dsn: undefined, recipientDsn: [undefined] })
