@@ -12,7 +12,7 @@ export async function compareAnswers(one: Case, targets: readonly Target[]): Pro
       const answer = await fetch(target.url + target.path(1), init)
       const body = (await answer.json()) as Record<string, unknown>
       if (!answer.ok) throw new Error(`${one.name} (${target.name}) answers ${answer.status}: ${JSON.stringify(body)}`)
-      for (const key of one.ignore ?? []) delete body[key]
+      for (const row of Array.isArray(body) ? body : [body]) for (const key of one.ignore ?? []) delete row[key]
       return { name: target.name, body }
     }),
   )

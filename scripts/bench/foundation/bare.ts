@@ -1,4 +1,4 @@
-/** The bare server of the suite "foundation". It writes a task with its subscriber, its notification and the events of both. */
+/** The bare server of the suite "foundation". It writes a task with its subscriber, its notification and the events of both, and a comment likewise. */
 import type pg from 'pg'
 import { openBare, optionTitles } from '../bare.ts'
 
@@ -26,6 +26,11 @@ function present(row: Row): Row {
   row.tags = (tags ?? []).map((tag) => titles.tags?.get(tag))
   row.active ??= false
   return row
+}
+
+function recordOf(row: Row) {
+  const { id, created_at, updated_at, ...data } = present(row)
+  return { id, title: data.name, data, created_at, updated_at }
 }
 
 app.post('/query', async () => {
@@ -84,11 +89,14 @@ app.get<{ Params: { id: string } }>('/record/:id', async ({ params }) => {
     text: `select ${DATA} from ${records} r where r.id = $1`,
     values: [Number(params.id)],
   })
-  const { id, created_at, updated_at, ...data } = present(rows[0] as Row)
-  return { id, title: data.name, data, created_at, updated_at }
+  return recordOf(rows[0] as Row)
 })
 
-app.post<{ Body: { data: Record<string, unknown> } }>('/record', async ({ body: { data } }) => {
+interface Body {
+  data: Record<string, unknown>
+}
+
+app.post<{ Body: Body }>('/record', async ({ body: { data } }) => {
   const { rows } = await pool.query<Row>({
     name: 'create',
     text: `with r as (insert into ${records} (name, email, phone, status, tags, amount, due, met, active, city, notes, owner, created_at, created_by, updated_at, updated_by)
@@ -96,8 +104,32 @@ app.post<{ Body: { data: Record<string, unknown> } }>('/record', async ({ body: 
       select ${DATA} from r`,
     values: [data.name, data.email, data.phone, 1, [1, 2], data.amount, data.due, data.met, data.active, data.city, data.notes, userId],
   })
-  const { id, created_at, updated_at, ...rest } = present(rows[0] as Row)
-  return { id, title: rest.name, data: rest, created_at, updated_at }
+  return recordOf(rows[0] as Row)
+})
+
+app.post<{ Body: { records: Body[] } }>('/records', async ({ body }) => {
+  const column = (name: string) => body.records.map(({ data }) => data[name])
+  const { rows } = await pool.query<Row>({
+    name: 'create-batch',
+    text: `with r as (insert into ${records} (name, email, phone, status, tags, amount, due, met, active, city, notes, owner, created_at, created_by, updated_at, updated_by)
+        select x.name, x.email, x.phone, 1, '{1,2}'::int[], x.amount, x.due, x.met, x.active, x.city, x.notes, $1, now()::timestamp(0), $1, now()::timestamp(0), $1
+        from unnest($2::text[], $3::text[], $4::text[], $5::numeric[], $6::date[], $7::timestamp[], $8::boolean[], $9::text[], $10::text[])
+          as x (name, email, phone, amount, due, met, active, city, notes) returning *)
+      select ${DATA} from r order by r.id`,
+    values: [userId, ...['name', 'email', 'phone', 'amount', 'due', 'met', 'active', 'city', 'notes'].map(column)],
+  })
+  return rows.map(recordOf)
+})
+
+app.post<{ Params: { id: string }; Body: Body }>('/record/:id/update', async ({ body: { data }, params }) => {
+  const { rows } = await pool.query<Row>({
+    name: 'update',
+    text: `with r as (update ${records} set amount = $1, city = $2, version = version + 1, updated_at = now()::timestamp(0), updated_by = $3
+        where id = $4 returning *)
+      select ${DATA} from r`,
+    values: [data.amount, data.city, userId, Number(params.id)],
+  })
+  return recordOf(rows[0] as Row)
 })
 
 const TASK = `t.id, t.creator_user_id, t.assignee_user_id, t.account_id, t.space_id, t.table_id, t.record_id, t.title, t.details, t.due_date, t.due_time,
@@ -139,6 +171,28 @@ app.post<{
         union all select 'notification', account_id, space_id, table_id, record_id, id, array[$1::int], created_at from t)
       select ${TASK} from t`,
     values: [userId, tableId, body.title, body.details, body.due_date, body.due_time, body.reminder_offset_mins, Number(params.id)],
+  })
+  return rows[0]
+})
+
+const { rows: keys } = await pool.query<{ id: number; name: string }>(
+  'select id, name from api_keys where user_id = $1 order by id desc limit 1',
+  [userId],
+)
+
+app.post<{ Params: { id: string }; Body: { content: string } }>('/task/:id/comment', async ({ body, params }) => {
+  const { rows } = await pool.query({
+    name: 'comment-create',
+    text: `with t as (select id, account_id, space_id, table_id, record_id, title from tasks where id = $1),
+      c as (insert into task_comments (account_id, task_id, user_id, user_name, api_key_id, content, attachments, created_at)
+        select account_id, id, 0, $2, $3, $4, '[]', now()::timestamp(0) from t returning *),
+      n as (insert into notifications (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, url, summary, created_at)
+        select $5, account_id, space_id, table_id, record_id, id, 'TASK_COMMENT', $2 || ' commented: ' || $4, '/task/' || id, title, now()::timestamp(0) from t),
+      e as (insert into events (type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, at)
+        select 'comment.created', t.account_id, space_id, table_id, record_id, t.id, c.id, null, now()::timestamp(0) from t, c
+        union all select 'notification', account_id, space_id, table_id, record_id, id, null, array[$5::int], now()::timestamp(0) from t)
+      select id, task_id, content, user_id, user_name, api_key_id, attachments, created_at, updated_at from c`,
+    values: [Number(params.id), `API: ${keys[0]?.name}`, keys[0]?.id, body.content, userId],
   })
   return rows[0]
 })

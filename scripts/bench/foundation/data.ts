@@ -65,6 +65,10 @@ export const newTask = () => ({
 
 export const newRecord = (index: number) => ({ data: { ...dataOf(3 * index, '@me'), tags: ['Red', 'Green'], status: 'Open' } })
 
+export const newBatch = (index: number) => ({ records: Array.from({ length: 100 }, (_, row) => newRecord(100 * index + row)) })
+
+export const changedCells = (index: number) => ({ data: { amount: index % 100_000, city: CITIES[index % CITIES.length] } })
+
 function dataOf(index: number, owner: string): Record<string, unknown> {
   const day = new Date(Date.now() - ((index * 7) % 900) * DAY_MS)
   return {

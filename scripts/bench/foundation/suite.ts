@@ -1,9 +1,10 @@
-/** The suite "foundation": a page of records through a view, a record, a task, and the creation of both. */
+/** The suite "foundation": a page of records through a view, a record, a task, and the usual writes. */
 import type { Suite } from '../case.ts'
-import { type Filled, fill, newRecord, newTask } from './data.ts'
+import { changedCells, type Filled, fill, newBatch, newRecord, newTask } from './data.ts'
 
 /** Properties that differ between two answers to the same create. */
 const STAMPS = ['id', 'created_at', 'updated_at']
+const WRITE_GOAL = 0.85
 
 export const foundation: Suite<Filled> = {
   defaults: { records: 1_000, seconds: 3 },
@@ -44,7 +45,7 @@ export const foundation: Suite<Filled> = {
         ours: (i) => `/api/tasks/onRecord/${tableId}/${record(i)}/create`,
         bare: (i) => `/record/${record(i)}/task`,
         body: newTask,
-        goal: 0.5,
+        goal: WRITE_GOAL,
         ignore: STAMPS,
       },
       {
@@ -53,7 +54,34 @@ export const foundation: Suite<Filled> = {
         ours: () => `/api/table/${tableId}/records/create`,
         bare: () => '/record',
         body: newRecord,
-        goal: 0.5,
+        goal: WRITE_GOAL,
+        ignore: STAMPS,
+      },
+      {
+        name: 'update a record',
+        method: 'POST',
+        ours: (i) => `/api/table/${tableId}/record/${record(i)}/update`,
+        bare: (i) => `/record/${record(i)}/update`,
+        body: changedCells,
+        goal: WRITE_GOAL,
+        ignore: STAMPS,
+      },
+      {
+        name: 'create a batch of 100 records',
+        method: 'POST',
+        ours: () => `/api/table/${tableId}/records/create_batch`,
+        bare: () => '/records',
+        body: newBatch,
+        goal: WRITE_GOAL,
+        ignore: STAMPS,
+      },
+      {
+        name: 'comment on a task',
+        method: 'POST',
+        ours: (i) => `/api/task/${task(i)}/comments/create`,
+        bare: (i) => `/task/${task(i)}/comment`,
+        body: () => ({ content: 'They have accepted the offer.' }),
+        goal: WRITE_GOAL,
         ignore: STAMPS,
       },
     ]
