@@ -2,7 +2,7 @@
 import { actingUserId } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { raw, type Sql, sql } from '../platform/database/database.ts'
-import { asInstantText } from '../platform/time.ts'
+import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'
 import { columnList, type Followable, type SubscriptionTable } from './subject.ts'
 
@@ -10,12 +10,20 @@ import { columnList, type Followable, type SubscriptionTable } from './subject.t
  * The statement that subscribes users. A user who follows already stays subscribed.
  * @param users selects user_id and the columns of the table's `place`
  */
-export const subscribing = ({ name, place }: SubscriptionTable, users: Sql, now: Date | string): Sql => sql`
+export const subscribing = ({ name, place }: SubscriptionTable, users: Sql, now: Date): Sql => sql`
   insert into ${raw(name)} (user_id, ${raw(place.join(', '))}, created_at)
-  select distinct f.user_id, ${columnList(place, 'f')}, ${asInstantText(now)}::timestamp from (${users}) f
+  select distinct f.user_id, ${columnList(place, 'f')}, ${formatInstant(now)}::timestamp from (${users}) f
   -- All statements insert in one order, so that two of them cannot deadlock.
   order by f.user_id, ${columnList(place, 'f')}
   on conflict do nothing`
+
+/**
+ * The same for a subject that the statement has just inserted. Nobody follows it yet, so that no row can conflict with another.
+ * @param users as for `subscribing`, each of them once
+ */
+export const subscribingFirst = ({ name, place }: SubscriptionTable, users: Sql, now: string): Sql => sql`
+  insert into ${raw(name)} (user_id, ${raw(place.join(', '))}, created_at)
+  select f.user_id, ${columnList(place, 'f')}, ${now}::timestamp from (${users}) f`
 
 /**
  * Selects the recipients of a notification, in the columns of `notifying`: the followers who may still read the subject, except the

@@ -1,6 +1,6 @@
 /** Creating a task, on a record or standalone. */
 
-import { subscribing } from '../comments/followers.ts'
+import { subscribingFirst } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
@@ -204,10 +204,10 @@ function creating(shape: Shape, values: Values): Sql {
   return sql`with live as (${shape.lockIn === null ? NOTHING_TO_LOCK : lockedRecord(shape.lockIn, values.recordId)}),
     people as (${findPeople(shape, values, actor)}),
     new_task as (${inserting(shape, values, actor)}),
-    subscribed as (${subscribing(
+    subscribed as (${subscribingFirst(
       taskSubscriptions,
       sql`select id as task_id, assignee_user_id as user_id from new_task
-        union all select id, creator_user_id from new_task where ${values.notifyAssigner}`,
+        union all select id, creator_user_id from new_task where ${values.notifyAssigner} and creator_user_id <> assignee_user_id`,
       now,
     )}),
     notified as (${notifying(
