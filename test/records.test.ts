@@ -324,6 +324,21 @@ describe('batches', () => {
     expect((await as.post(`${table.path}/records/create_batch`, { records: [] })).body).toEqual([])
   })
 
+  it('keep texts that an array spells otherwise, and empty cells', async () => {
+    const account = await app.account()
+    const { path } = await everyType(app, account)
+    const as = app.as(account.member)
+    const texts = ['"', '\\', '\\"', '{a,b}', 'NULL', 'null', 'a, b', ' a ', "'", 'two\nlines', '\t', '(1,2)', '$1', '\u{1f600}é', null]
+    const records = texts.map((text, index) => ({
+      data: { text, long_text: text, number: index % 2 ? index / 4 : null, checkbox: index % 3 === 0 },
+    }))
+    const { body } = await as.post(`${path}/records/create_batch`, { records })
+    for (const [index, { data }] of records.entries()) {
+      expect(body[index].data).toMatchObject(data)
+      expect((await as.get(`${path}/record/${body[index].id}/get`)).body).toEqual(body[index])
+    }
+  })
+
   it('report the first hundred wrong cells, in the order of the records', async () => {
     const account = await app.account()
     const table = await everyType(app, account)

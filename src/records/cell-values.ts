@@ -27,11 +27,26 @@ export function cellArrays(own: readonly FieldDef[], records: readonly Cells[]):
   return own.map((field) => records.map((record) => boundValue(field, record)))
 }
 
+/**
+ * The array as PostgreSQL reads it. pg would replace the characters to escape in every value, though few values have any.
+ * @param values texts, numbers, booleans and nulls
+ */
+export const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
+
+function elementText(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (typeof value !== 'string') return String(value)
+  return `"${IS_ESCAPED.test(value) ? value.replaceAll(/["\\]/g, '\\$&') : value}"`
+}
+const IS_ESCAPED = /["\\]/
+
 /** The rows `x` of arrays from `cellArrays`, with their numbers in `"#"`. */
 export function unnestedRows(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
-  const arrays = own.map((field, index) => sql`${columns[index] ?? []}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`)
+  const arrays = own.map(
+    (field, index) => sql`${arrayText(columns[index] ?? [])}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`,
+  )
   const names = [...own.map(({ id }) => ident(id)), ident('#')]
-  if (!own.length) return sql`unnest(${columns[0]}::int[]) as x (${join(names)})`
+  if (!own.length) return sql`unnest(${arrayText(columns[0] ?? [])}::int[]) as x (${join(names)})`
   return sql`unnest(${join(arrays)}) with ordinality as x (${join(names)})`
 }
 

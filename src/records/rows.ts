@@ -9,7 +9,7 @@ import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
-import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
+import { arrayText, boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
 import type { Cells } from './drafts.ts'
 import { type Change, insertPlaced, readPlaced, type StoredRow } from './placed-rows.ts'
 import { columnRead } from './query/condition-sql.ts'
@@ -50,7 +50,7 @@ export type InsertedRows = PrintedRows | StoredRow[]
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<InsertedRows> {
   if (db.isElsewhere(table.id)) return insertPlaced(db, table, records, { now, userId })
   const { text, following } = insertionOfMany(table)
-  const statement = { text, values: [formatInstant(now), userId, ...cellArrays(ownFields(table), records), ...following] }
+  const statement = { text, values: [formatInstant(now), userId, ...cellArrays(ownFields(table), records).map(arrayText), ...following] }
   const rows = await db.queryPrinted(statement, `insert:${table.id}:${table.version}`)
   if (rows.length > 1) rows.putInOrder(rows.ids().sort((a, b) => a - b))
   return rows
