@@ -5,8 +5,8 @@ import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 
-async function newRecord(account: TestAccount) {
-  const table = await makeTable(app, account, { name: 'Deals', records: [{ name: 'Acme' }] })
+async function newRecord(account: TestAccount, name = 'Deals') {
+  const table = await makeTable(app, account, { name, records: [{ name: 'Acme' }] })
   const [id = 0] = table.records
   return { table_id: table.id, record_id: id, path: `/api/table/${table.id}/record/${id}`, follow: `/api/subscriptions/${table.id}` }
 }
@@ -85,6 +85,29 @@ describe('a comment', () => {
       const other = key === account.keys.account ? account.keys.personal : account.member
       expect((await app.as(other).post(`${record.path}/comment/${body.id}/update`, { content: 'Forged' })).status).toBe(403)
     }
+  })
+
+  it('is on its own record, by its own author and heard by its own followers, in whatever order comments are written', async () => {
+    const account = await app.account()
+    const { member, viewer, keys } = account
+    const records = [await newRecord(account, 'Deals'), await newRecord(account, 'Leads')]
+    for (const { follow } of records) await app.as(viewer).post(`${follow}/subscribe`)
+    const written = []
+    for (const [index, caller] of [member, keys.personal, keys.account, member, keys.account, keys.personal].entries()) {
+      const { path, ...ids } = records[index % 2] as (typeof records)[0]
+      const content = `“${index}” \\ "${index}"\n\u{1f600}`
+      const { body } = await app.as(caller).post(`${path}/comments/create`, { content })
+      const author = caller === member ? { user_id: member.id, user_name: 'Max Member' } : { user_id: 0, user_name: 'API: Test key' }
+      expect(body).toMatchObject({ table_id: ids.table_id, record_id: ids.record_id, content, ...author, attachments: [], metadata: null })
+      expect((await heard(viewer))[0]).toEqual([
+        'COMMENT',
+        `${caller === keys.account ? 'API: Test key' : 'Max Member'} commented on a record of “${index % 2 ? 'Leads' : 'Deals'}”.`,
+        expect.stringContaining(`“${index}”`),
+      ])
+      written.push(body)
+    }
+    for (const [index, { path }] of records.entries())
+      expect((await app.as(viewer).get(`${path}/comments/get`)).body).toEqual(written.filter((_, at) => at % 2 === index).reverse())
   })
 
   it('is refused when it is empty, too long or has unknown keys', async () => {

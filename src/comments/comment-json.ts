@@ -1,7 +1,7 @@
 /** Writes the rows of a record's comments as JSON text. */
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { asJsonb, asNumber, asText, listWriter, type RowShape } from '../platform/http/row-json.ts'
+import { asJsonb, asNumber, asText, listWriter, type RowShape, rowWriter } from '../platform/http/row-json.ts'
 import { RecordComment } from './schema.ts'
 
 /** The columns of a comment on a record, in their order. */
@@ -20,6 +20,7 @@ const SHAPE: RowShape<RecordComment> = {
   updated_at: asText,
 }
 
+export const writeRecordComment = rowWriter(SHAPE)
 export const writeRecordComments = listWriter(SHAPE)
 
 export const writeForViewers = listWriter<RecordComment>({

@@ -8,6 +8,7 @@ import { commentDocs, subscriptionDocs } from './docs.ts'
 import { commentProcedure } from './procedure.ts'
 import { followableRecord, followableTable, onRecord } from './record-subject.ts'
 import {
+  AnsweredRecordComment,
   CommentContent,
   CommentPath,
   CommentQuery,
@@ -33,7 +34,7 @@ export const commentsRouter = router({
   create: recordProcedure('write', callers.any)
     .meta(rest('POST', `${record}/comments/create`, commentDocs.create, { isRepeatable: true }))
     .input(NewComment.extend(RecordPath.shape))
-    .output(RecordComment)
+    .output(AnsweredRecordComment)
     .mutation(({ ctx, input }) => comments.create(ctx.context, onRecord(ctx.table, ctx.record), input)),
 
   update: commentProcedure('edit')

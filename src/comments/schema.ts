@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { File } from '../files/schema.ts'
 import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/schemas.ts'
 import { absentOr } from '../platform/http/validation-messages.ts'
+import { orWritten } from '../platform/http/written-json.ts'
 
 const MAX_COMMENT = 50_000
 const MAX_ATTACHMENTS = 100
@@ -26,6 +27,7 @@ export const RecordComment = z
   })
   .meta({ id: 'RecordComment', description: 'A comment on a record, an email that was sent from it, or a reply to one.' })
 export type RecordComment = z.infer<typeof RecordComment>
+export const AnsweredRecordComment = orWritten(RecordComment)
 
 /** The content of a comment on any subject. The service refuses an empty one unless the comment has files. */
 export const CommentText = z

@@ -2,15 +2,19 @@
 
 import { audit } from '../audit/log.ts'
 import { emitting } from '../events/log.ts'
-import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
+import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
-import { type Database, empty, raw, type Sql, sql } from '../platform/database/database.ts'
+import { composedOnce } from '../platform/database/composed-once.ts'
+import { type Database, empty, ident, raw, type Sql, type Statement, sql } from '../platform/database/database.ts'
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PRINTED } from '../platform/database/row-reader.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
-import type { WrittenList } from '../platform/http/written-json.ts'
+import type { WrittenJson, WrittenList } from '../platform/http/written-json.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { type FileEntry, pathsOf, withPresentHosts } from '../platform/stored-files/rows.ts'
-import { formatInstant } from '../platform/time.ts'
+import { asInstantText, formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { releaseFiles } from '../tables/file-references.ts'
 import { type Author, authorOf } from './authorship.ts'
@@ -18,7 +22,7 @@ import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
 import { mentionedIds, newlyMentionedIds } from './mentions.ts'
 import { commented, mentioned } from './notices.ts'
-import { type CommentTable, columnList, type Followable, type PlaceColumn, type Subject } from './subject.ts'
+import { type CommentTable, columnList, type Followable, type PlaceColumn, type Subject, type SubjectIds } from './subject.ts'
 
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
@@ -30,7 +34,7 @@ export async function list<Comment>(
   const found = await db.queryPrinted(
     sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
       left join lateral (
-        select ${comments.columns} from ${table} where ${belongs} order by id desc limit ${limit} offset ${offset}
+        select id, ${comments.columns} from ${table} where ${belongs} order by id desc limit ${limit} offset ${offset}
       ) c on true
       order by c.id desc`,
     'comments:list',
@@ -46,7 +50,7 @@ export async function create<Comment, Attachment>(
   context: Context,
   subject: Subject<Comment, Attachment>,
   given: { content?: string | null | undefined; attachments?: readonly Attachment[] | null | undefined },
-): Promise<Comment> {
+): Promise<WrittenJson<Comment>> {
   const { attachments } = given
   if (given.content == null && !attachments?.length) throw badInput('content', 'is required')
   const content = contentOf(given.content ?? '', attachments ?? [])
@@ -72,33 +76,81 @@ async function insert<Comment>(
   subject: Subject<Comment>,
   content: string,
   attachments: readonly FileEntry[],
-): Promise<Comment> {
-  const mentions = mentionedIds(content)
+): Promise<WrittenJson<Comment>> {
+  const { user_id: authorId, user_name: authorName, api_key_id: keyId } = authorOf(actor)
+  const notice = commented(subject, content, actor, attachments)
+  const author = { userId: actor.userId, authorId, authorName, keyId }
+  const values = { ...subject.ids, ...author, ...notice, content, attachments: JSON.stringify(attachments), now: formatInstant(now) }
+  const mentionIds = mentionedIds(content)
+  const statement =
+    mentionIds.length || isElsewhere(db, subject)
+      ? creating(subject, actor.kind, values, mentionIds.length ? mentioning(subject, mentionIds, content, actor, now) : undefined)
+      : statementFor(subject, actor.kind)(values)
+  const [row] = await db.writeShort<{ [PRINTED]: PrintedCell }>(statement, 'comments:create', subject.writes)
+  if (!row) throw notFound(subject.noun)
+  return subject.writeComment(row[PRINTED])
+}
+
+/** What the statement of a comment binds, beside the ids of its subject. */
+interface Values extends Notice {
+  userId: number
+  authorId: number
+  authorName: string
+  keyId: number | null
+  content: string
+  /** As JSON. */
+  attachments: string
+  now: string
+}
+
+const VALUES = [
+  ...(['userId', 'authorId', 'authorName', 'keyId', 'content', 'attachments', 'now'] as const),
+  ...(['event_type', 'message', 'summary'] as const),
+]
+
+/** The statements that were composed last. The text for a record names its table. */
+const MOST_COMPOSED = 500
+const composed = new BoundedMap<string, (values: Values) => Statement>(MOST_COMPOSED)
+
+/** The statement for a comment that mentions nobody, as most do. */
+function statementFor(subject: Subject, kind: Actor['kind']): (values: Values) => Statement {
+  const name = `${subject.composedFor} ${kind}`
+  const known = composed.get(name)
+  if (known) return known
+  const names = [...VALUES, ...Object.keys(subject.ids)] as (keyof Values)[]
+  const statement = composedOnce<Values>(names, (values) =>
+    creating({ ...subject, ...subject.sqlOf(values as unknown as SubjectIds) }, kind, values, undefined),
+  )
+  composed.set(name, statement)
+  return statement
+}
+
+/** @param mentions the CTEs of `mentioning`, if anybody is mentioned */
+function creating(
+  subject: Pick<Subject, 'row' | 'followers' | 'comments'>,
+  kind: Actor['kind'],
+  { userId, authorId, authorName, keyId, content, attachments, now, ...notice }: Values,
+  mentions: Sql | undefined,
+): Sql {
+  const actor = { kind, userId }
+  const author = { user_id: authorId, user_name: authorName, api_key_id: keyId }
   const followers = followersToNotify(subject, sql`place`, actor)
   const others = sql`select o.* from (${followers}) o where o.user_id not in (select user_id from mentioned)`
-  const notified = notifying(mentions.length ? others : followers, commented(subject, content, actor, attachments), actor, now)
   const events = [
     commentEvents('comment.created', sql`added`, sql`place`),
-    ...(mentions.length ? [notificationEvents(sql`mention_notified`)] : []),
+    ...(mentions ? [notificationEvents(sql`mention_notified`)] : []),
     notificationEvents(sql`notified`),
   ]
-  const [row] = await db.writeShort<Comment>(
-    sql`with place as (${locked(subject)}),
-      added as (${inserting(subject, { author: authorOf(actor), content, attachments }, now)}),
-      -- Most comments mention nobody.
-      ${mentions.length ? sql`${mentioning(subject, mentions, content, actor, now)},` : empty}
-      notified as (${notified}),
+  return sql`with place as (${locked(subject)}),
+      added as (${inserting(subject, { author, content, attachments }, now)}),
+      ${mentions ? sql`${mentions},` : empty}
+      notified as (${notifying(mentions ? others : followers, notice, actor, now)}),
       emitted as (${emitting(events, now)})
-      select ${subject.comments.columns} from added`,
-    'comments:create',
-    subject.writes,
-  )
-  if (!row) throw notFound(subject.noun)
-  return row
+      select id as ${ident(PRINTED)}, ${subject.comments.columns} from added`
 }
 
 /** The row of the subject, locked: a concurrent deletion of the subject waits, or is waited for, and then nothing is inserted. */
-export const locked = ({ row }: Followable): Sql => sql`${row} for key share`
+export const locked = ({ row }: Pick<Followable, 'row'>): Sql => sql`${row} for key share`
 
 /**
  * Calls `work` with a subject whose `row` names no record on another server. Such a record is locked before, in the transaction of `work`. A
@@ -106,17 +158,21 @@ export const locked = ({ row }: Followable): Sql => sql`${row} for key share`
  */
 export async function withRowHere<Row extends Followable, T>(db: Database, subject: Row, work: (subject: Row) => Promise<T>): Promise<T> {
   const { record } = subject
-  if (!record || !db.isElsewhere(record.tableId)) return work(subject)
+  if (!record || !isElsewhere(db, subject)) return work(subject)
   return db.transaction(async () => {
     const isLive = (await db.records(record.tableId).query(locked(subject))).length > 0
     return work({ ...subject, row: isLive ? record.row : sql`${record.row} where false` })
   })
 }
 
+/** True for a record on another server. */
+const isElsewhere = (db: Database, { record }: Followable): boolean => record !== undefined && db.isElsewhere(record.tableId)
+
 interface InsertedComment {
   author: Author
   content: string
-  attachments: readonly FileEntry[]
+  /** As JSON. */
+  attachments: string
   /** Of an email only. */
   email?: { type: 'email_out' | 'email_in'; metadata: object }
 }
@@ -125,12 +181,12 @@ interface InsertedComment {
 export const inserting = (
   { comments }: Pick<Subject, 'comments'>,
   { author, content, attachments, email }: InsertedComment,
-  now: Date,
+  now: Date | string,
 ): Sql => sql`
   insert into ${raw(comments.name)}
     (${raw(comments.place.join(', '))}, user_id, user_name, api_key_id, content, attachments, created_at${email ? sql`, type, metadata` : empty})
   select ${columnList(comments.place, 'l')}, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int, ${content},
-    ${JSON.stringify(attachments)}::jsonb, ${formatInstant(now)}::timestamp
+    ${attachments}::jsonb, ${asInstantText(now)}::timestamp
     ${email ? sql`, ${email.type}, ${JSON.stringify(email.metadata)}::jsonb` : empty}
   from place l returning *`
 
@@ -187,7 +243,7 @@ async function updateLocked<Comment>(
       ),
       ${mentioning(subject, newlyMentionedIds(current.content, content), content, actor, now)},
       emitted as (${emitting([commentEvents('comment.updated', sql`changed`, sql`place`), notificationEvents(sql`mention_notified`)], now)})
-      select ${subject.comments.columns} from changed`,
+      select id, ${subject.comments.columns} from changed`,
     'comments:update',
   )
   return row as Comment

@@ -78,6 +78,7 @@ export const TaskComment = z
   })
   .meta({ id: 'TaskComment', description: 'A comment on a task.' })
 export type TaskComment = z.infer<typeof TaskComment>
+export const AnsweredTaskComment = orWritten(TaskComment)
 
 export const TaskDetail = Task.extend({
   comment_count: z.int(),

@@ -34,7 +34,7 @@ export const writeTask = rowWriter(TASK)
 export const writeTasks = listWriter(TASK)
 
 /** The columns of a comment on a task, in their order. */
-export const writeTaskComments = listWriter<TaskComment>({
+const COMMENT: RowShape<TaskComment> = {
   id: asNumber,
   task_id: asNumber,
   content: asText,
@@ -44,7 +44,10 @@ export const writeTaskComments = listWriter<TaskComment>({
   attachments: asJsonb(z.array(Attachment)),
   created_at: asText,
   updated_at: asText,
-})
+}
+
+export const writeTaskComment = rowWriter(COMMENT)
+export const writeTaskComments = listWriter(COMMENT)
 
 /** Before the first attachment of a comment, and nowhere else in its JSON, because a quote inside of a text is escaped. */
 const ATTACHMENTS_BEGIN = '"attachments":[{'
