@@ -38,7 +38,7 @@ export async function atRate({ connections, request }: Load, perSecond: number, 
   for (let passedMs = 0; passedMs < seconds * 1_000; passedMs = performance.now() - from) {
     for (const due = (passedMs / 1_000) * perSecond; sent < due; sent++) {
       const answer = connections.send(request())
-      if (!answer) collected.fail('no free connection')
+      if (!answer) collected.fail('all connections of the load were in use')
       else {
         const settled: Promise<void> = answer.then(collected.add, collected.failed).finally(() => pending.delete(settled))
         pending.add(settled)
