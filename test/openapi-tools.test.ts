@@ -40,9 +40,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 /** Installs what the lock file says, unless it is there already. */
 async function installTools(): Promise<void> {
   const installed = join(tools, 'node_modules/.package-lock.json')
+  // npm leaves out optional packages of other systems, such as fsevents of macOS.
   const versions = (path: string) => {
-    const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { version?: string }> }
-    return Object.entries(packages).flatMap(([name, { version }]) => (name ? [`${name} ${version}`] : []))
+    const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { version?: string; optional?: boolean }> }
+    return Object.entries(packages).flatMap(([name, { version, optional }]) => (name && !optional ? [`${name} ${version}`] : []))
   }
   const isCurrent = existsSync(installed) && versions(join(tools, 'package-lock.json')).every((one) => versions(installed).includes(one))
   if (!isCurrent) await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: tools })
