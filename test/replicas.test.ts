@@ -1,7 +1,7 @@
 /** Reads on replicas, with real ones: each is a base copy of the running server. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { type Answer, type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
@@ -311,25 +311,71 @@ describe('a replica', () => {
   })
 
   it('of another system, or that is none, is refused with one line, and the service does without', async () => {
-    const { host, port, user } = inject('postgres')
-    const url = `postgresql://${user}:secret@localhost:${port}/gridpost?host=${encodeURIComponent(host)}`
+    const foreign = await startCluster()
+    const theirs = await foreign.replicate('theirs')
     const lines: string[] = []
     const nowhere = 'postgresql://nobody@127.0.0.1:1/none'
-    const alone = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: `${url}, ${cluster.primary.url},${nowhere}` })
+    const urls = [theirs.url, cluster.primary.url, nowhere].join(', ')
+    const alone = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: urls })
     vi.spyOn(alone.deps.log, 'warn').mockImplementation((...args: unknown[]) => void lines.push(String(args.at(-1))))
     const { id } = await newRecord('alone')
-    while (lines.length < 3) await sleep(20)
+    const nameOf = ({ connection: { host, port, database } }: Server) => `${host}:${port}/${database}`
+    const reasons = [
+      `The replica ${nameOf(theirs)} is not read: it is a replica of another database system`,
+      `The replica ${nameOf(cluster.primary)} is not read: it is not a replica, or no longer`,
+      'The replica 127.0.0.1:1/none is not read: it does not answer',
+    ]
+    await expect.poll(() => lines, { timeout: 15_000 }).toEqual(expect.arrayContaining(reasons))
+    lines.length = 0
     await sleep(500)
     const page = await alone.as(account.keys.account).post(`${recordsPath()}/query`, queryOf(id))
+    const reads = [await readsOn('replica', alone), await readsOn('primary', alone)]
     await alone.stop()
+    await foreign.stop()
     expect(page.body).toMatchObject([{ name: 'alone' }])
-    expect(lines.sort()).toEqual(
-      [
-        `The replica ${host}:${port}/gridpost is not read: it is a replica of another database system`,
-        `The replica ${cluster.primary.connection.host}:${port}/gridpost is not read: it is not a replica, or no longer`,
-        'The replica 127.0.0.1:1/none is not read: it does not answer',
-      ].sort(),
+    expect(reads).toEqual([0, 1])
+    // None of them is said again.
+    expect(lines).toEqual([])
+  })
+
+  const MIGRATION = '99990101000000_of_a_test'
+  const migrate = () =>
+    cluster.primary.query(
+      'insert into _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count) values ($1, $1, now(), $1, 1)',
+      [MIGRATION],
     )
+  /** As a restore of the primary does. */
+  const goBack = () => cluster.primary.query('delete from _prisma_migrations where migration_name = $1', [MIGRATION])
+  /** More than one check of the replica, whose judgement is that of the present migrations then. */
+  const checked = async () => {
+    await sleep(600)
+    await judged(true)
+  }
+
+  it.each([
+    ['an earlier', migrate],
+    ['a later', goBack],
+  ])('of %s migration is put aside with one line and without an error, until it has the same', async (which, change) => {
+    if (change === goBack) await migrate()
+    await checked()
+    const [has] = await standby.query<{ last: string }>('select max(migration_name) as last from _prisma_migrations')
+    await delayed('1h')
+    try {
+      const warnings = await warningsDuring(async () => {
+        const aside = change().then(() => judged(false))
+        expect((await readWhile(aside)).statuses).toEqual([200])
+        const [onReplica, onPrimary] = [await readsOn('replica'), await readsOn('primary')]
+        expect((await readWhile(sleep(600))).statuses).toEqual([200])
+        expect(await readsOn('replica')).toBe(onReplica)
+        expect(await readsOn('primary')).toBeGreaterThan(onPrimary)
+      })
+      expect(warnings).toEqual([`The replica ${replicaOf(app).name} is not read: it is at ${which} migration, ${has?.last}`])
+    } finally {
+      await delayed('0')
+    }
+    await judged(true)
+    await goBack()
+    await checked()
   })
 })
 
