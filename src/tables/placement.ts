@@ -82,7 +82,10 @@ type Audited = Pick<NewAuditEntry, 'id' | 'spaceId' | 'accountId'>
 /** The first key of the advisory lock of a command; no other lock with two keys uses it. */
 const PLACING = 7_203
 
-/** Runs the work on a connection of its own, because it may take hours. */
+/**
+ * Runs the work on a connection of its own, because it may take hours. The server looks every second whether the command is still there: a
+ * function of Citus would go on to its end without it, and its lock would refuse the next command.
+ */
 async function asOnlyCommand<T>(
   { db }: Context,
   spaceId: number,
@@ -93,6 +96,7 @@ async function asOnlyCommand<T>(
   const run: Run = async ({ text, values }) => (await client.query({ text, values })).rows
   try {
     await run(sql`select set_config('statement_timeout', '0', false), set_config('client_min_messages', 'warning', false)`)
+    await run(sql`select set_config('client_connection_check_interval', '1s', false)`)
     if (!db.hasNodes) throw conflict('The database of this service has no nodes: DATABASE_URL must name the coordinator of a Citus cluster')
     const [lock] = await run<{ is_ours: boolean }>(sql`select pg_try_advisory_lock(${PLACING}::int, ${spaceId}::int) as is_ours`)
     if (!lock?.is_ours) throw conflict(`Space ${spaceId} is being placed or moved by another command`)
