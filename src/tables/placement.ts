@@ -112,11 +112,14 @@ async function asOnlyCommand<T>(
 
 /** 53100: a node has no room on its disk. */
 const DISK_FULL = '53100'
+/** Of such an error of the node that a copy goes to, Citus (14.0.1) repeats the text, and not the state. */
+const NO_SPACE = 'No space left on device'
 
 function inOneLine(error: unknown, failed: string): unknown {
   if (error instanceof AppError || !(error instanceof pg.DatabaseError)) return error
   const [line] = error.message.split('\n')
-  return new AppError('CONFLICT', `${failed}: ${sqlState(error) === DISK_FULL ? 'a node is full' : line}`, { cause: error })
+  const isFull = sqlState(error) === DISK_FULL || error.message.includes(NO_SPACE)
+  return new AppError('CONFLICT', `${failed}: ${isFull ? 'a node is full' : line}`, { cause: error })
 }
 
 async function requireNode(context: Context, run: Run, given: string): Promise<Address> {
