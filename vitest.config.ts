@@ -128,7 +128,7 @@ const each = { pool: 'forks', experimental, ...patience } as const
 const shared = { isolate: false, setupFiles: ['test/support/unchanged-process.ts'] }
 
 // CI has two cores, and tests often wait.
-const first = { maxWorkers: 3, sequence: { groupOrder: 0 } }
+const first = { maxWorkers: 4, sequence: { groupOrder: 0 } }
 const last = { maxWorkers: 1, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
