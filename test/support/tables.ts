@@ -24,12 +24,14 @@ export interface TestView {
 
 const NAME = { name: 'Name', type: 'text' } as const
 let counter = 0
+/** A name that no other table or view of the process has. Equally long numbers sort by name in the order in which they were created. */
+const newName = (noun: string) => `${noun} ${String(counter++).padStart(5, '0')}`
 
 /** Creates a table, with the one text field `name` unless other fields are given, and its records. */
 export async function makeTable(
   app: TestApp,
   account: OwnedSpace,
-  { name = `Table ${counter++}`, fields = [NAME], records = [] }: { name?: string; fields?: readonly object[]; records?: object[] } = {},
+  { name = newName('Table'), fields = [NAME], records = [] }: { name?: string; fields?: readonly object[]; records?: object[] } = {},
 ): Promise<TestTable> {
   const { id, fields: created } = await post(app, account, `/api/space/${account.space}/tables/create`, { name, fields })
   return { id, path: `/api/table/${id}`, fields: created, records: records.length ? await makeRecords(app, account, id, records) : [] }
@@ -59,7 +61,7 @@ export async function fillTable(app: TestApp, tableId: number, count: number, co
 
 /** Saves a view, a grid unless another type is given. */
 export function makeView(app: TestApp, account: Pick<TestAccount, 'owner'>, tableId: number, view: object = {}): Promise<TestView> {
-  return post(app, account, `/api/table/${tableId}/views/create`, { name: `View ${counter++}`, type: 'grid', ...view })
+  return post(app, account, `/api/table/${tableId}/views/create`, { name: newName('View'), type: 'grid', ...view })
 }
 
 async function post(app: TestApp, { owner }: Pick<TestAccount, 'owner'>, path: string, body: object) {
