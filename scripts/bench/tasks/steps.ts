@@ -16,7 +16,7 @@ const POLL_MS = 20
 export async function sweepReminders(bench: Bench, { secret, userId }: Filled): Promise<void> {
   const { db, url, account } = bench
   await db.execute(sql`update users set mail_preference = 'none' where account_id = ${account.accountId}`)
-  const marked: Sql = sql`account_id = ${account.accountId} and reminder_at is not null and reminder_sent_at is null and not reminder_missed and status = 'open'`
+  const marked: Sql = sql`account_id = ${account.accountId} and reminder_at <= localtimestamp and reminder_sent_at is null and not reminder_missed and status = 'open'`
   await db.execute(sql`
     update tasks set reminder_time = '09:00', reminder_at = now()::timestamp(0) - interval '1 minute', reminder_sent_at = null, reminder_missed = false
     where id in (select id from tasks where account_id = ${account.accountId} and status = 'open' and due_time is null and due_date is not null
