@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { lockWaits } from './support/servers.ts'
 import { startSmtp } from './support/smtp.ts'
 
 const smtp = await startSmtp()
@@ -133,6 +134,34 @@ describe('a forgotten password', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
   })
 
+  it('is not replaced by a change with the old password that was under way', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const token = await mailedToken(owner.email)
+    // Both wait for the row of the user, the link first.
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const holding = app.db.transaction(async () => {
+      await app.db.query(sql`select from users where id = ${owner.id} for update`)
+      await released
+    })
+    const waiting = (count: number) => vi.waitFor(async () => expect(await lockWaits()).toHaveLength(count), { timeout: 20_000 })
+    try {
+      const byLink = reset(token)
+      await waiting(1)
+      const change = { current_password: owner.password, new_password: 'another battery horse' }
+      const inSession = app.as(owner).post('/api/auth/password', change)
+      await waiting(2)
+      release()
+      expect((await byLink).status).toBe(200)
+      const { status, body } = await inSession
+      expect([status, body.message]).toEqual([400, 'current_password: is wrong'])
+    } finally {
+      release()
+      await holding
+    }
+    expect((await signIn(owner.email, NEW_PASSWORD)).status).toBe(200)
+    expect((await app.as(owner).get('/api/auth/me')).status).toBe(401)
+  })
+
   it('leaves no session to a sign-in with the old password at the same time', async () => {
     const { owner } = await app.account({ withPassword: true })
     const token = await mailedToken(owner.email)
@@ -186,6 +215,21 @@ describe('a new password', () => {
     )
     expect(notice?.text).toContain('change the password of your mailbox first')
     expect(noticesTo(owner.email)).toHaveLength(1)
+  })
+
+  it('is set by one of two simultaneous changes, which alone is reported and audited', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const change = (new_password: string) => app.as(owner).post('/api/auth/password', { current_password: owner.password, new_password })
+    const passwords = ['first battery horse', 'second battery horse'] as const
+    const answers = await Promise.all(passwords.map(change))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+    expect(answers.find(({ status }) => status === 400)?.body.message).toBe('current_password: is wrong')
+    const [won, lost] = answers[0]?.status === 200 ? passwords : passwords.toReversed()
+    expect((await signIn(owner.email, won ?? '')).status).toBe(200)
+    expect((await signIn(owner.email, lost ?? '')).status).toBe(401)
+    expect((await app.as(owner).get('/api/auth/me')).status).toBe(200)
+    const changes = await app.db.query(sql`select from audit_entries where action = 'password.changed' and actor_user_id = ${owner.id}`)
+    expect(changes).toHaveLength(1)
   })
 
   it('does not wait for the mail, which comes once the mail server is back', async () => {

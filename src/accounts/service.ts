@@ -70,6 +70,19 @@ export async function setPassword(db: Database, email: string, password: string,
 }
 
 /**
+ * Replaces the password that was checked. Of simultaneous changes that checked the same one, one succeeds.
+ * @param hashes the one that was checked, and the new one
+ * @returns false if the password has been replaced since it was checked
+ */
+export async function replacePassword(db: Database, userId: number, hashes: { from: string; to: string }, now: Date): Promise<boolean> {
+  const { count } = await db.prisma.user.updateMany({
+    where: { id: userId, passwordHash: hashes.from },
+    data: { passwordHash: hashes.to, updatedAt: toTheSecond(now), version: { increment: 1 } },
+  })
+  return count > 0
+}
+
+/**
  * Returns the account's user with this address. An unknown address becomes an invited user.
  * @throws AppError 409 if the address belongs to another account, because a user belongs to one
  */

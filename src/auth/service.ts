@@ -1,4 +1,4 @@
-import { changeUser } from '../accounts/service.ts'
+import { changeUser, replacePassword } from '../accounts/service.ts'
 import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
 import { audit, differing } from '../audit/log.ts'
 import { networkOf } from '../platform/access/network.ts'
@@ -109,26 +109,29 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
 
 /**
  * Changes the password, ends every other session of the user, and tells the user by mail.
- * @throws AppError 400 if the current password is wrong; 429 with Retry-After after repeated failures in the session
+ * @throws AppError 400 if the current password is wrong, or has just been replaced; 429 with Retry-After after repeated failures in the session
  */
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
   const { db, actor, now, transaction } = context
   const user = await db.prisma.user.findFirstOrThrow({ where: { id: actor.userId } })
-  const isRight = await attempt(db, [bucket('session', String(actor.sessionId))], now, async () =>
-    (await verifyPassword(current_password, user.passwordHash)) ? true : null,
+  const checked = await attempt(db, [bucket('session', String(actor.sessionId))], now, async () =>
+    (await verifyPassword(current_password, user.passwordHash)) ? user.passwordHash : null,
   )
-  if (!isRight) {
+  if (!checked) {
     await auditFailedSignIn(context, user)
-    throw badInput('current_password', 'is wrong')
+    throw wrongPassword()
   }
-  const passwordHash = await hashPassword(new_password)
+  const hashes = { from: checked, to: await hashPassword(new_password) }
   await transaction(async () => {
-    await changeUser(db, user.id, { passwordHash }, now)
+    // Another change, or a link that was mailed, may have replaced the password in the meantime. That one counts, because it has ended sessions.
+    if (!(await replacePassword(db, user.id, hashes, now))) throw wrongPassword()
     await endProofs(db, user.id, actor.sessionId)
     await audit(context, 'password.changed', { id: user.id })
     await noticePassword(context, user.id, 'session')
   })
 }
+
+const wrongPassword = () => badInput('current_password', 'is wrong')
 
 /** Creates an invitation and invalidates the user's earlier ones. @returns the token for the link */
 export async function createInvite(db: Database, userId: number, now: Date): Promise<string> {
