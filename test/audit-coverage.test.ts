@@ -167,6 +167,8 @@ it('audits every change in its transaction, or says why not', async () => {
     () => post('/api/auth/reset', { token: link, password: 'staple battery horse' }, null),
     () => ({ action: 'password.reset', actor_user_id: account.admin.id, object: object('user', account.admin.id) }),
   )
+  // Only somebody without a password of their own can accept.
+  await app.db.execute(sql`update users set status = 'invited' where id = ${viewer.id}`)
   const token = await createInvite(app.db, viewer.id, new Date())
   const accepted = { token, name: 'Vera', password: 'correct horse battery' }
   const ofViewer = { object: object('user', viewer.id) }

@@ -1,4 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { setPassword } from '../src/accounts/service.ts'
+import { createInvite } from '../src/auth/service.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { mailInvite } from '../src/spaces/invites.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp({}, { worker: true })
@@ -61,6 +66,113 @@ describe('members', () => {
     expect((await app.as(admin).post(`/api/space/${space}/members/add`, { email, role: 'viewer' })).status).toBe(409)
     expect((await app.as(member).post(`/api/space/${space}/members/add`, { email, role: 'viewer' })).status).toBe(403)
     expect((await app.as(admin).post(`/api/space/${space}/members/add`, { email: 'no address', role: 'boss' })).body.issues).toHaveLength(2)
+  })
+
+  describe('who have not accepted their invitation', () => {
+    const invitedTo = async (account: Awaited<ReturnType<typeof app.account>>, role = 'member') => {
+      const email = `invited.${account.space}.${app.letters.length}@example.com`
+      const add = (space = account.space, as: string = role) =>
+        app.as(account.owner).post(`/api/space/${space}/members/add`, { email, role: as })
+      const letters = () => app.letters.filter(({ to }) => to === email)
+      /** Waits for the mail. @returns its token */
+      const mailed = async (count: number) => {
+        await expect.poll(() => letters().length).toBe(count)
+        return /#([\w-]+)/.exec(letters().at(-1)?.text ?? '')?.[1] ?? ''
+      }
+      const { body } = await add()
+      return { email, id: body.user_id as number, add, letters, mailed }
+    }
+    const accept = (token: string, password = 'correct horse battery') =>
+      app.as(null).post('/api/auth/acceptInvite', { token, name: 'Ines', password })
+    const signIn = (email: string, password: string) => app.as(null).post('/api/auth/login', { email, password })
+    const refused = { status: 400, body: expect.objectContaining({ message: 'token: is not valid any more' }) }
+
+    it('are mailed a new link when they are added again, and the earlier one ends', async () => {
+      const account = await app.account()
+      const { add, email, id, mailed } = await invitedTo(account)
+      const first = await mailed(1)
+      const again = await add(account.space, 'viewer')
+      expect([again.status, again.body]).toEqual([200, { user_id: id, name: email, email, role: 'viewer', status: 'invited' }])
+      const second = await mailed(2)
+      expect(await accept(first)).toMatchObject(refused)
+      expect((await accept(second)).status).toBe(200)
+      const log = await app.db.query(sql`
+        select action, actor_user_id, detail from audit_entries where space_id = ${account.space} and object->>'id' = ${String(id)} order by id`)
+      expect(log).toEqual([
+        { action: 'member.added', actor_user_id: account.owner.id, detail: { role: 'member', invited: true } },
+        { action: 'member.updated', actor_user_id: account.owner.id, detail: { role: 'viewer', before: 'member' } },
+        { action: 'member.invited_again', actor_user_id: account.owner.id, detail: {} },
+      ])
+      expect([(await add()).status, (await add()).body.message]).toEqual([409, 'Already a member of this space'])
+    })
+
+    it('are mailed three times at once, then every 20 minutes, and once for several spaces', async () => {
+      const account = await app.account()
+      app.setClock(new Date())
+      onTestFinished(() => app.setClock(null))
+      const { add, mailed } = await invitedTo(account)
+      await mailed(1)
+      expect((await add(account.otherSpace)).status).toBe(200)
+      for (const count of [2, 3]) {
+        expect((await add()).status).toBe(200)
+        await mailed(count)
+      }
+      const limited = await add()
+      expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '1200'])
+      expect(limited.body.message).toBe('The invitation was mailed several times; let the person look for it, or retry later')
+      app.setClock(new Date(Date.now() + 21 * 60_000))
+      expect((await add()).status).toBe(200)
+      await mailed(4)
+    })
+
+    it('cannot accept once they are removed from their last space, until they are invited again', async () => {
+      const account = await app.account()
+      const { add, id, mailed, email } = await invitedTo(account)
+      const first = await mailed(1)
+      await add(account.otherSpace)
+      const remove = (space: number) => app.as(account.owner).post(`/api/space/${space}/member/${id}/remove`)
+      await remove(account.space)
+      await remove(account.otherSpace)
+      expect(await accept(first)).toMatchObject(refused)
+      expect((await add()).status).toBe(200)
+      const second = await mailed(2)
+      expect(await accept(first)).toMatchObject(refused)
+      expect((await accept(second)).status).toBe(200)
+      expect((await signIn(email, 'correct horse battery')).status).toBe(200)
+    })
+
+    it('cannot replace a password that the operator has set, nor one that they have set themselves', async () => {
+      const account = await app.account()
+      const { id, email, mailed } = await invitedTo(account)
+      const token = await mailed(1)
+      await setPassword(app.db, email, 'set by the operator', new Date())
+      expect(await accept(token)).toMatchObject(refused)
+      expect((await signIn(email, 'set by the operator')).status).toBe(200)
+      // A link that is made a moment too late works no more than one that was mailed before.
+      expect(await accept(await createInvite(app.db, id, new Date()))).toMatchObject(refused)
+      expect((await signIn(email, 'set by the operator')).status).toBe(200)
+    })
+
+    it('accept with one of two passwords that are sent at once', async () => {
+      const account = await app.account()
+      const { email, mailed } = await invitedTo(account)
+      const token = await mailed(1)
+      const passwords = ['first battery horse', 'second battery horse'] as const
+      const answers = await Promise.all(passwords.map((password) => accept(token, password)))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+      const won = answers.findIndex(({ status }) => status === 200)
+      expect((await signIn(email, passwords[won] ?? '')).status).toBe(200)
+      expect((await signIn(email, passwords[1 - won] ?? '')).status).toBe(401)
+    })
+
+    it('are mailed nothing if they are removed first', async () => {
+      const account = await app.account()
+      const { id } = await app.db.prisma.user.create({
+        data: { accountId: account.id, email: `gone.${account.space}@example.com`, name: 'Gone', status: 'invited' },
+      })
+      await mailInvite(systemContext(app.deps), { user_id: id, space_name: 'Sales', inviter: 'Olga' })
+      expect(app.letters.filter(({ to }) => to.startsWith(`gone.${account.space}@`))).toEqual([])
+    })
   })
 
   it('of another account are refused, because a user belongs to one', async () => {

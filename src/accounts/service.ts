@@ -103,6 +103,20 @@ export async function findOrInvite(
   return { id: user.id, name: user.name, status: user.status, isNew: made.length > 0 }
 }
 
+/** Turns an invited user into an active one. @returns undefined if the user is not invited any more */
+export async function activate(
+  db: Database,
+  userId: number,
+  { name, timezone, passwordHash }: { name: string; timezone: string | null | undefined; passwordHash: string },
+  now: Date,
+) {
+  const [activated] = await db.prisma.user.updateManyAndReturn({
+    where: { id: userId, status: 'invited' },
+    data: { name, ...(timezone && { timezone }), passwordHash, status: 'active', updatedAt: toTheSecond(now), version: { increment: 1 } },
+  })
+  return activated
+}
+
 /** When notifications are mailed to a user (contract.md §4, Notifications). */
 export type MailPreference = 'at_once' | 'digest' | 'none'
 
@@ -111,21 +125,14 @@ export interface UserChange {
   name?: string | undefined
   timezone?: string | undefined
   passwordHash?: string
-  status?: 'active'
   mailPreference?: MailPreference | undefined
 }
 
 /** Changes an existing user. The version stays if nothing changes. */
-export async function changeUser(
-  db: Database,
-  userId: number,
-  { name, timezone, passwordHash, status, mailPreference }: UserChange,
-  now: Date,
-) {
+export async function changeUser(db: Database, userId: number, { name, timezone, passwordHash, mailPreference }: UserChange, now: Date) {
   const plain = {
     ...(name !== undefined && { name }),
     ...(timezone !== undefined && { timezone }),
-    ...(status !== undefined && { status }),
     ...(mailPreference !== undefined && { mailPreference }),
   }
   const [changed] = await db.prisma.user.updateManyAndReturn({

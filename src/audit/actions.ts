@@ -40,6 +40,7 @@ export const ACTIONS = {
   'space.moved': { object: 'space', means: 'An operator moved the records of a space to another node.', detail: '`node`, `before`' },
   'space.purged': { object: 'space', means: 'A deleted space was removed for good.' },
   'member.added': { object: 'user', means: 'A user became a member of a space.', detail: '`role`; `invited`: true for a new user' },
+  'member.invited_again': { object: 'user', means: 'A member who had not accepted the invitation was mailed another one.' },
   'member.updated': { object: 'user', means: 'A member got another role.', detail: '`role`, `before`' },
   'member.removed': { object: 'user', means: 'A member was removed from a space.', detail: '`role`' },
 

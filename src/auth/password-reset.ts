@@ -110,6 +110,7 @@ export const invalidToken = () => badInput('token', 'is not valid any more')
 export async function endProofs(db: Database, userId: number, keptSessionId: number | null): Promise<void> {
   await endOtherSessions(db, userId, keptSessionId)
   await db.execute(sql`delete from password_resets where user_id = ${userId}`)
+  await db.execute(sql`delete from invites where user_id = ${userId}`)
 }
 
 export async function deleteExpiredResets(db: Database, now: Date): Promise<void> {

@@ -1,4 +1,4 @@
-import { changeUser, replacePassword } from '../accounts/service.ts'
+import { activate, changeUser, replacePassword } from '../accounts/service.ts'
 import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
 import { audit, differing } from '../audit/log.ts'
 import { networkOf } from '../platform/access/network.ts'
@@ -144,9 +144,15 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
   return token
 }
 
+/** Ends the invitation of a person who is in no space any more. */
+export async function endInviteWithoutSpace(db: Database, userId: number): Promise<void> {
+  await db.execute(sql`
+    delete from invites where user_id = ${userId} and not exists (select from space_members m where m.user_id = invites.user_id)`)
+}
+
 /**
  * Turns an invited person into a user and signs them in.
- * @throws AppError 400 for a token that is wrong, used or expired
+ * @throws AppError 400 for a token that is wrong, used or expired, for a user who has a password by now, and for one who has been removed
  */
 export async function acceptInvite(
   context: Context,
@@ -154,15 +160,18 @@ export async function acceptInvite(
   visitor: Visitor,
 ): Promise<SignedIn> {
   const { db, now, transaction } = context
-  const isValid = sql`token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp`
+  // Somebody who has been removed from all spaces is not invited any more.
+  const isValid = sql`token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp and user_id in (
+    select m.user_id from space_members m join spaces s on s.id = m.space_id where s.deleted_at is null)`
+  const [invite] = await db.query<{ user_id: number }>(sql`select user_id from invites where ${isValid}`)
   // Hashing is expensive, so it is only done for a token that exists.
-  if (!(await db.query(sql`select from invites where ${isValid}`)).length) throw invalidToken()
+  if (!invite) throw invalidToken()
   const passwordHash = await hashPassword(password)
   return transaction(async () => {
-    // Deleting the row uses up the invitation: of two simultaneous requests, only one gets the row.
-    const [invite] = await db.query<{ user_id: number }>(sql`delete from invites where ${isValid} returning user_id`)
-    if (!invite) throw invalidToken()
-    const user = await changeUser(db, invite.user_id, { name, timezone: timezone ?? undefined, passwordHash, status: 'active' }, now)
+    // The row of the user is locked first, as when a password is set. A link never replaces the password of an active user.
+    const user = await activate(db, invite.user_id, { name, timezone, passwordHash }, now)
+    // Deleting the row uses up the invitation.
+    if (!user || !(await db.execute(sql`delete from invites where ${isValid}`))) throw invalidToken()
     await audit(provedToBe(user, context), 'invitation.accepted', { id: user.id, accountId: user.accountId })
     return signIn(context, user, visitor)
   })

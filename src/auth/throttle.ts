@@ -37,6 +37,8 @@ const PACES = {
   session: GUESSES_OF_ONE,
   /** Mails with a link for a new password: three at once to one account, then one every 20 minutes. */
   mailsToAccount: { free: 3, firstWaitSeconds: 1_200, longestWaitSeconds: 1_200, forgetSeconds: 1_200 },
+  /** Mails with an invitation to one person. */
+  invitesToUser: { free: 3, firstWaitSeconds: 1_200, longestWaitSeconds: 1_200, forgetSeconds: 1_200 },
   mailsFromAddress: { free: 10, firstWaitSeconds: 30, longestWaitSeconds: 300, forgetSeconds: 360 },
   mailsForEveryone: { free: 600, firstWaitSeconds: 1, longestWaitSeconds: 1, forgetSeconds: 6 },
 } satisfies Record<string, Pace>

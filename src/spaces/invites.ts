@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { createInvite } from '../auth/service.ts'
+import { bucket, count, tooManyFailures } from '../auth/throttle.ts'
+import type { SpaceRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
@@ -11,12 +13,24 @@ type Invitation = z.infer<typeof Invitation>
 
 export const sendInvite = defineQueue({ name: 'spaces.invite', schema: Invitation })
 
+/**
+ * Sends an invitation to a person who has not accepted one.
+ * @throws AppError 429 with Retry-After after several mails to the person
+ */
+export async function invite({ db, actor, jobs, now }: Context, { name }: SpaceRef, userId: number): Promise<void> {
+  const waitSeconds = await count(db, [bucket('invitesToUser', String(userId))], now)
+  const message = 'The invitation was mailed several times; let the person look for it, or retry later'
+  if (waitSeconds > 0) throw tooManyFailures(waitSeconds, message)
+  await jobs.send(sendInvite, { user_id: userId, space_name: name, inviter: actor.name })
+}
+
 /** Mails an invitation at once (contract.md §4: invite mails do not wait for a digest). Earlier links for the person stop working. */
 export async function mailInvite(
   { db, mailer, log, now, publicUrl }: Context,
   { user_id, space_name, inviter }: Invitation,
 ): Promise<void> {
-  const user = await db.prisma.user.findFirst({ where: { id: user_id, status: 'invited' } })
+  const isMember = { some: { space: { deletedAt: null } } }
+  const user = await db.prisma.user.findFirst({ where: { id: user_id, status: 'invited', memberships: isMember } })
   if (!user) return
   const link = `${publicUrl()}/invite#${await createInvite(db, user.id, now)}`
   const line = `${inviter} invites you to work in “${space_name}” on Gridpost.`

@@ -1,12 +1,13 @@
 import { findOrInvite } from '../accounts/service.ts'
 import { audit } from '../audit/log.ts'
+import { endInviteWithoutSpace } from '../auth/service.ts'
 import type { Resource, Role } from '../platform/access/authorize.ts'
 import { type SpaceRef, type SpaceRow, spaceResource } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
-import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { conflict, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
-import { sendInvite } from './invites.ts'
+import { invite } from './invites.ts'
 import type { Member, NewMember, Space } from './schema.ts'
 
 /** Returns the spaces that the caller can access, by name. */
@@ -85,25 +86,33 @@ export async function listMembers({ db }: Context, space: SpaceRef): Promise<{ r
 }
 
 /**
- * Adds a person to a space. An unknown address is invited by mail.
- * @throws AppError 409 for a member, and for an address of another account
+ * Adds a person to a space. An unknown address is invited by mail. A member who has not accepted yet is invited again, with the given role.
+ * @throws AppError 409 for an active member, and for an address of another account; 429 after several invitations
  */
 export async function addMember(context: Context, space: SpaceRef, { email, role }: NewMember): Promise<Member> {
-  const { db, actor, now, transaction, jobs } = context
+  const { db, now, transaction } = context
   return transaction(async () => {
     const user = await findOrInvite(db, space.account_id, email, now)
-    try {
-      await context.db.prisma.spaceMember.create({
-        data: { spaceId: space.id, userId: user.id, accountId: space.account_id, role, createdAt: toTheSecond(now) },
-      })
-    } catch (error) {
-      if (isUniqueViolation(error)) throw conflict('Already a member of this space')
-      throw error
-    }
-    await audit(context, 'member.added', { id: user.id, spaceId: space.id, detail: { role, invited: user.isNew } })
-    if (user.isNew) await jobs.send(sendInvite, { user_id: user.id, space_name: space.name, inviter: actor.name })
+    const isInvited = user.status === 'invited'
+    const { count } = await db.prisma.spaceMember.createMany({
+      data: [{ spaceId: space.id, userId: user.id, accountId: space.account_id, role, createdAt: toTheSecond(now) }],
+      skipDuplicates: true,
+    })
+    const isNew = count > 0
+    if (isNew) await audit(context, 'member.added', { id: user.id, spaceId: space.id, detail: { role, invited: user.isNew } })
+    else if (!isInvited) throw conflict('Already a member of this space')
+    else await setRole(context, { spaceId: space.id, userId: user.id }, role)
+    // The link that was mailed for another space lets the person into this one, too.
+    if (isInvited && !(isNew && (await isElsewhere(context, space, user.id)))) await invite(context, space, user.id)
+    if (!isNew) await audit(context, 'member.invited_again', { id: user.id, spaceId: space.id })
     return { user_id: user.id, name: user.name, email, role, status: user.status as Member['status'] }
   })
+}
+
+/** True if the user is in another space. */
+async function isElsewhere({ db }: Context, { id }: SpaceRef, userId: number): Promise<boolean> {
+  const other = { userId, spaceId: { not: id }, space: { deletedAt: null } }
+  return (await db.prisma.spaceMember.findFirst({ where: other })) !== null
 }
 
 interface MemberRow extends SpaceRow {
@@ -125,18 +134,20 @@ export const memberResource: Resource<MemberRow> = {
 /** @throws AppError 409 for the account's owner, who stays an admin of every space; 404 if the member has just been removed */
 export async function updateMember(context: Context, row: MemberRow, role: Role): Promise<Member> {
   refuseOwner(row)
-  const { space_id: spaceId, found_user_id: userId } = row
-  return context.transaction(async () => {
-    // The lock makes `before` the role that this change replaces.
-    const [member] = await context.db.query<Member>(sql`
-      select ${memberColumns} from space_members m join users u on u.id = m.user_id
-      where m.space_id = ${spaceId} and m.user_id = ${userId} for update of m`)
-    if (!member) throw notFound('Member')
-    if (member.role === role) return member
-    await context.db.prisma.spaceMember.updateMany({ where: { spaceId, userId }, data: { role } })
-    await audit(context, 'member.updated', { id: userId, spaceId, detail: { role, before: member.role } })
-    return { ...member, role }
-  })
+  return context.transaction(() => setRole(context, { spaceId: row.space_id, userId: row.found_user_id }, role))
+}
+
+/** @throws AppError 404 if the member has just been removed */
+async function setRole(context: Context, { spaceId, userId }: { spaceId: number; userId: number }, role: Role): Promise<Member> {
+  // The lock makes `before` the role that this change replaces.
+  const [member] = await context.db.query<Member>(sql`
+    select ${memberColumns} from space_members m join users u on u.id = m.user_id
+    where m.space_id = ${spaceId} and m.user_id = ${userId} for update of m`)
+  if (!member) throw notFound('Member')
+  if (member.role === role) return member
+  await context.db.prisma.spaceMember.updateMany({ where: { spaceId, userId }, data: { role } })
+  await audit(context, 'member.updated', { id: userId, spaceId, detail: { role, before: member.role } })
+  return { ...member, role }
 }
 
 /** @throws AppError 409 for the account's owner */
@@ -148,7 +159,9 @@ export async function removeMember(context: Context, row: MemberRow): Promise<vo
       sql`delete from space_members where space_id = ${spaceId} and user_id = ${userId} returning role`,
     )
     // Another request may have removed the member since this one was admitted.
-    if (removed) await audit(context, 'member.removed', { id: userId, spaceId, detail: { role: removed.role } })
+    if (!removed) return
+    await endInviteWithoutSpace(context.db, userId)
+    await audit(context, 'member.removed', { id: userId, spaceId, detail: { role: removed.role } })
   })
 }
 
