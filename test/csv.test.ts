@@ -7,6 +7,7 @@ import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { everyType, makeTable } from './support/tables.ts'
@@ -437,11 +438,11 @@ describe('an import', () => {
 
 describe('while a file is sent', () => {
   /** An import whose file is sent in parts; `answer` comes once it is ended, or fails when it is broken off. */
-  function sending(account: TestAccount, table: number) {
+  function sending(account: TestAccount, table: number, { key = account.keys.account, query = '' } = {}) {
     const { promise: answer, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>()
-    const outgoing = request(`${app.url}/api/table/${table}/import`, {
+    const outgoing = request(`${app.url}/api/table/${table}/import${query}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${account.keys.account}`, 'content-type': 'text/csv' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
     })
     outgoing.on('error', reject)
     outgoing.on('response', (response) => {
@@ -498,6 +499,43 @@ describe('while a file is sent', () => {
       expect(await countOf(table)).toBe(0)
       expect(await stagingOf(table)).toEqual({ name: null })
     }
+  })
+
+  it('its sender may lose the right to write, and has then imported nothing', async () => {
+    const account = await app.account()
+    const isUsed = (key: string) => async () =>
+      (await app.db.query(sql`select from api_keys where token_hash = ${tokenHash(key)} and last_used_at is not null`)).length > 0
+    const asMember = (role: string) => `/api/space/${account.space}/member/${account.member.id}/${role}`
+    const asOwner = app.as(account.owner)
+    const losses: [(key: string) => Promise<unknown>, number, string][] = [
+      [(key) => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`), 401, 'The API key is not valid'],
+      [
+        (key) => app.db.execute(sql`update api_keys set read_only = true where token_hash = ${tokenHash(key)}`),
+        403,
+        'API key is read-only',
+      ],
+      [() => asOwner.post(asMember('update'), { role: 'viewer' }), 403, 'Not authorized'],
+      [() => asOwner.post(asMember('remove')), 403, 'Not authorized'],
+    ]
+    for (const [lose, status, message] of losses)
+      for (const query of ['', '?async=true']) {
+        await app.db.execute(sql`
+          insert into space_members (space_id, user_id, account_id, role) values (${account.space}, ${account.member.id}, ${account.id}, 'member')
+          on conflict (space_id, user_id) do update set role = 'member'`)
+        const table = await tableOf(account, [TEXT], `Lost ${message} ${status} ${Math.random()}`)
+        const key = await account.keyOf({ accountId: account.id, userId: account.member.id }, { kind: 'personal' })
+        const { outgoing, answer } = sending(account, table, { key, query })
+        outgoing.write(START)
+        await until(query ? isUsed(key) : isStaged(table))
+        await lose(key)
+        outgoing.end('z\n')
+        const { status: refused, text } = await answer
+        expect([refused, JSON.parse(text).message]).toEqual([status, message])
+        expect(await countOf(table)).toBe(0)
+        expect(await stagingOf(table)).toEqual({ name: null })
+      }
+    expect(await app.db.query(sql`select from record_imports where account_id = ${account.id}`)).toEqual([])
+    expect(await app.db.query(sql`select from audit_entries where account_id = ${account.id} and action = 'records.imported'`)).toEqual([])
   })
 
   it('a client that disconnects has imported nothing, and the next import may begin at once', async () => {

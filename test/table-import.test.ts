@@ -6,6 +6,7 @@ import { sheetAsCsv } from '../src/csv/workbooks/workbook.ts'
 import { stored } from '../src/csv/workbooks/zip.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 import { type Cell, deflated, parts, serial, workbook } from './support/xlsx.ts'
@@ -619,6 +620,75 @@ describe('an import that is refused after its answer', () => {
     await app.as(account.owner).post(`/api/table/${table_id}/delete`, {})
     await app.deps.jobs.send(runImport, { import_id: job_id })
     expect(await ended(account.owner, job_id)).toMatchObject({ state: 'cancelled', error: 'The table has been deleted' })
+  })
+
+  test.each<[string, (account: TestAccount) => Promise<unknown>, string]>([
+    [
+      'removed',
+      ({ owner, space, admin }) => app.as(owner).post(`/api/space/${space}/member/${admin.id}/remove`),
+      'The sender has lost the right to do this: Not authorized',
+    ],
+    [
+      'a viewer',
+      ({ owner, space, admin }) => app.as(owner).post(`/api/space/${space}/member/${admin.id}/update`, { role: 'viewer' }),
+      'The sender has lost the right to do this: Not authorized',
+    ],
+    [
+      'gone',
+      ({ admin }) => app.db.execute(sql`update users set status = 'deleted' where id = ${admin.id}`),
+      'The sender has lost the right to do this: the user was deleted',
+    ],
+  ])('imports nothing if its sender is %s by then', async (_, lose, error) => {
+    const account = await app.account()
+    const existing = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }] })
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    const { job_id } = (await send(account.admin, account.space, 'Name\na\n', '?title=Deals')).body
+    const into = { method: 'POST', body: 'Name\na\n', headers: { 'content-type': 'text/csv' } }
+    const { body: second } = await app.as(account.admin).send(`${existing.path}/import?async=true`, into)
+    sending.mockRestore()
+    await lose(account)
+    for (const id of [job_id, second.job_id]) {
+      await app.deps.jobs.send(runImport, { import_id: id })
+      expect(await ended(account.owner, id)).toMatchObject({ state: 'refused', error, issues: [] })
+    }
+    expect(await rowsOf(account, existing.id)).toEqual([])
+    expect(await tablesOf(account)).not.toContain('Deals')
+  })
+
+  test('imports nothing if its key is revoked, or its sender removed, while the rows are read', async () => {
+    const account = await app.account()
+    const { id, path } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }] })
+    const key = await account.keyOf({ accountId: account.id, userId: account.owner.id }, { kind: 'account' })
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    const into = { method: 'POST', body: 'Name\na\n', headers: { 'content-type': 'text/csv' } }
+    const jobs = [
+      (await app.as(key).send(`${path}/import?async=true`, into)).body,
+      (await app.as(account.member).send(`${path}/import?async=true`, into)).body,
+    ]
+    sending.mockRestore()
+    const read = app.deps.storage.read.bind(app.deps.storage)
+    const losses = [
+      () => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`),
+      () => app.as(account.owner).post(`/api/space/${account.space}/member/${account.member.id}/remove`),
+    ]
+    const reading = vi.spyOn(app.deps.storage, 'read').mockImplementation(async (file) => {
+      await losses.shift()?.()
+      return read(file)
+    })
+    onTestFinished(() => reading.mockRestore())
+    const errors = []
+    for (const { job_id } of jobs) {
+      await run(systemContext(app.deps), { import_id: job_id })
+      errors.push((await app.as(account.owner).get(`/api/job/${job_id}`)).body.error)
+    }
+    expect(errors).toEqual([
+      'The sender has lost the right to do this: the API key was deleted',
+      'The sender has lost the right to do this: Not authorized',
+    ])
+    expect(await rowsOf(account, id)).toEqual([])
+    expect(await app.db.query(sql`select from audit_entries where table_id = ${id} and action = 'records.imported'`)).toEqual([])
   })
 
   test('leaves a lost job to the schedule, which imports the rows once', async () => {

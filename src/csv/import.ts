@@ -7,7 +7,6 @@ import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import type { Sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import { cellArrays } from '../records/cell-values.ts'
@@ -21,16 +20,14 @@ import { chosenColumns, type FileColumn, namesField, readHeader } from './header
 import type { Separator } from './imports/sniff.ts'
 import { namedRecords } from './lookups.ts'
 import { type ReadFile, type Row, readFile } from './reader.ts'
-import { type Staging, withStaging } from './staging.ts'
+import { type Commit, type Staging, withStaging } from './staging.ts'
 
-export interface ImportOptions {
+export interface ImportOptions extends Commit {
   maxBytes: number
   /** Receives the number of rows checked so far, without the header. */
   onProgress?: (rows: number) => void
   /** The ids of the fields by column, and null for a column to ignore, in place of the names in the header. */
   columns?: readonly (string | null)[]
-  /** A statement that is committed together with the records. If it changes no row, no records are created. */
-  committedWith?: (created: number) => Sql
 }
 
 /**
@@ -43,7 +40,7 @@ export function importRecords(
   context: Context,
   table: TableRef,
   bytes: AsyncIterable<Uint8Array>,
-  { maxBytes, onProgress = () => {}, columns: chosen, committedWith }: ImportOptions,
+  { maxBytes, onProgress = () => {}, columns: chosen, ...commit }: ImportOptions,
 ): Promise<Answer<{ created: number }>> {
   let definition: TableDef | undefined
   return withStaging(context.db, table.id, async (open) => {
@@ -51,7 +48,7 @@ export function importRecords(
     const { fields } = definition
     const file = await readFile(bytes, maxBytes, (text) => namesField(fields, text))
     const { columns, staging, count } = await stageRows(context, table, definition, file, { open, onProgress, chosen })
-    const created = count ? await publish(context, table, definition, staging, committedWith) : 0
+    const created = count ? await publish(context, table, definition, staging, commit) : 0
     await enqueueIndexingAfterGrowth(context, table.id)
     return { value: { created }, ignored: ignoredHeaders(columns) }
   }).catch(async (error) => {
@@ -196,17 +193,11 @@ function valuesOf(
 }
 
 /** A new version of the table matters only if its fields differ: the version also rises when somebody saves a view. */
-function publish(
-  context: Context,
-  table: TableRef,
-  judgedBy: TableDef,
-  staging: Staging,
-  committedWith: ImportOptions['committedWith'],
-): Promise<number> {
+function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging, commit: Commit): Promise<number> {
   return withDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
     if (await withdrawAll(context, table.id, definition.fields)) return STALE
-    return (await staging.publish(context, definition, committedWith)) || STALE
+    return (await staging.publish(context, definition, commit)) || STALE
   })
 }
 

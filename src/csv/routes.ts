@@ -2,14 +2,23 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type Access, admit, callers } from '../platform/access/authorize.ts'
-import { type SpaceRow, spaceOf, spaceResource, type TableRow, tableOf, tableResource } from '../platform/access/resources.ts'
+import { type Access, admit, callers, type Role } from '../platform/access/authorize.ts'
+import {
+  requireNoLess,
+  roleOf,
+  type SpaceRow,
+  spaceOf,
+  spaceResource,
+  type TableRow,
+  tableOf,
+  tableResource,
+} from '../platform/access/resources.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { badShape } from '../platform/http/errors.ts'
 import { unsupported } from '../platform/http/json-body.ts'
 import { noteCall, readingWhere } from '../platform/http/read-your-writes.ts'
-import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
+import { accessRequestAgain, accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
 import { idsOfPath } from '../platform/http/rest.ts'
 import { refuseInvalidText } from '../platform/http/text-encoding.ts'
 import { headersOf } from '../platform/http/trpc.ts'
@@ -66,6 +75,15 @@ function grantedTo({ context }: FastifyRequest) {
   return { context: serviceContext(context, actor), table: tableOf(row as TableRow, actor) }
 }
 
+/**
+ * Checks again once the body has come, because a large one can take an hour.
+ * @returns the present role. @throws AppError as the first check
+ */
+async function grantedAgain(request: FastifyRequest, access: Access): Promise<{ role: Role }> {
+  const { actor, row } = await admit(accessRequestAgain(request.context), access, true, idsOfPath(request.params as Record<string, string>))
+  return { role: roleOf(actor, (row as SpaceRow).member_role) ?? 'viewer' }
+}
+
 /** Unknown keys of a query string are ignored (contract.md §1). */
 const ExportQuery = z.object({
   view_id: z
@@ -105,9 +123,13 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
   return receiving(request, maxBytes, async (bytes) => {
     if (query.async) {
       reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
-      return withReceived(context, table.account_id, { source: bytes, maxBytes }, (file) => importLater(context, table, file))
+      return withReceived(context, table.account_id, { source: bytes, maxBytes }, async (file) => {
+        await grantedAgain(request, IMPORT)
+        return importLater(context, table, file)
+      })
     }
-    const { value, ignored = [] } = await importRecords(context, table, bytes, { maxBytes })
+    const beforeCommit = async () => requireNoLess((await grantedAgain(request, IMPORT)).role, table.role)
+    const { value, ignored = [] } = await importRecords(context, table, bytes, { maxBytes, beforeCommit })
     reply.headers(headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }))
     return value
   })
@@ -122,7 +144,10 @@ async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsv
   const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
   const maxBytes = isXlsx ? MAX_PACKED_MB * MB : maxCsvBytes
   reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
-  const answer = (csv: ReceivedBytes, isSheet: boolean) => (dry_run ? guessTable : importTable)(context, space, { csv, isSheet, title })
+  const answer = async (csv: ReceivedBytes, isSheet: boolean) => {
+    await grantedAgain(request, NEW_TABLE)
+    return (dry_run ? guessTable : importTable)(context, space, { csv, isSheet, title })
+  }
   return receiving(request, maxBytes, (source) =>
     withReceived(context, space.account_id, { source, maxBytes }, async (file) => {
       if (!isWorkbook(file)) return answer(file, false)

@@ -15,15 +15,22 @@ import { changeBy, isCurrent } from '../records/rows.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
+/** What belongs to the commit of the records. */
+export interface Commit {
+  /** Runs when all is stored, right before the commit. If it throws, no records are created. */
+  beforeCommit?: () => Promise<void>
+  /** A statement that is committed together with the records. If it changes no row, no records are created. */
+  committedWith?: (created: number) => Sql
+}
+
 export interface Staging {
   /** Adds records, in their order. @param columns their cells, from `cellArrays` with the fields of this staging */
   add(columns: readonly unknown[][]): Promise<void>
   /**
    * Publishes all added records, which become visible to readers at the same moment.
-   * @param committedWith a statement in the same transaction; if it changes no row, nothing is published
    * @returns their number; 0 if the table has another version
    */
-  publish(context: Context, table: TableDef, committedWith?: (count: number) => Sql): Promise<number>
+  publish(context: Context, table: TableDef, commit: Commit): Promise<number>
 }
 
 /** The first half of the advisory lock that an import holds. The second half is the table's id. */
@@ -78,7 +85,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
         select ${count} + x."#", ${join(fields.map(unnestedCell))} from ${unnestedRows(fields, columns)}`)
       count += columns[0]?.length ?? 0
     },
-    async publish(context, table, committedWith) {
+    async publish(context, table, { beforeCommit, committedWith }) {
       await run(sql`begin`)
       try {
         await run(sql`select set_config('statement_timeout', ${`${PUBLISH_MINUTES}min`}, true), set_config('work_mem', '64MB', true)`)
@@ -87,6 +94,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
         if (count) {
           await run(auditing(context, 'records.imported', { ...auditPlaceOf(table), id: table.id, name: table.name, detail: { count } }))
           if (committedWith && !(await run(committedWith(count))).rowCount) throw new Error('The import has ended before')
+          await beforeCommit?.()
         }
         await run(count ? sql`commit` : sql`rollback`)
         return count

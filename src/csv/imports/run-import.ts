@@ -3,7 +3,9 @@
  * import that ended is not begun again.
  */
 import { z } from 'zod'
-import type { TableRef } from '../../platform/access/resources.ts'
+import type { Role } from '../../platform/access/authorize.ts'
+import { requireRequester } from '../../platform/access/requester.ts'
+import { requireNoLess, type TableRef, tableOf, tableResource } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { AppError, notFound } from '../../platform/http/errors.ts'
@@ -49,7 +51,8 @@ const SHOWN_EVERY_MS = 1_000
 
 async function importFile(context: Context, row: ImportRow): Promise<void> {
   const { db, storage } = context
-  const table = await tableRef(context, row)
+  const role = await roleNow(context, row)
+  const table = { ...(await tableRef(context, row)), role }
   const file = await storage.read(row.storage_key)
   if (!file) throw new AppError('BAD_REQUEST', 'The file is gone: it was received more than a day ago')
   let shownAt = performance.now()
@@ -60,7 +63,11 @@ async function importFile(context: Context, row: ImportRow): Promise<void> {
   }
   try {
     const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress, ...(row.columns && { columns: row.columns }) }
-    const { value } = await importRecords(context, table, file, { ...options, committedWith: (created) => ended(row.id, created) })
+    const beforeCommit = async () => requireNoLess(await roleNow(context, row), role)
+    const { value } = await importRecords(context, table, file, {
+      ...{ ...options, beforeCommit },
+      committedWith: (created) => ended(row.id, created),
+    })
     // A file without rows publishes nothing.
     if (!value.created) await db.execute(ended(row.id, 0))
   } finally {
@@ -68,13 +75,23 @@ async function importFile(context: Context, row: ImportRow): Promise<void> {
   }
 }
 
+/**
+ * Checks the rights of the sender, who may have lost them since the file was received.
+ * @returns the present role. @throws AppError 403; 404 if the table or its space has been deleted
+ */
+async function roleNow({ db, now }: Context, row: ImportRow): Promise<Role> {
+  const right = row.is_new_table ? 'admin' : 'write'
+  const granted = await requireRequester(db, row, { resource: tableResource, ids: { table_id: row.table_id }, right }, now)
+  return granted ? tableOf(granted.row, granted.actor).role : row.role
+}
+
 /** @throws AppError 404 if the table or its space has been deleted */
-async function tableRef({ db }: Context, { table_id, role }: ImportRow): Promise<TableRef> {
+async function tableRef({ db }: Context, { table_id }: ImportRow): Promise<Omit<TableRef, 'role'>> {
   const [table] = await db.query<Omit<TableRef, 'role'>>(sql`
     select t.id, t.space_id, t.account_id, t.name, t.version from tables t join spaces s on s.id = t.space_id
     where t.id = ${table_id} and t.deleted_at is null and s.deleted_at is null`)
   if (!table) throw notFound('Table')
-  return { ...table, role }
+  return table
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['BAD_REQUEST', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE'])

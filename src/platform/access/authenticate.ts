@@ -150,26 +150,37 @@ function isAllowed(ip: string, ranges: string[]): boolean {
 }
 
 /** Selects the principal of a key. @param more further columns, each with its comma */
-export const ofKey = (hash: Sql, more: Sql = empty) => sql`
+export const ofKey = (hash: Sql, more: Sql = empty) => ofKeys(sql`k.token_hash = ${hash}`, more)
+
+/** Selects the principals of the keys `k` for which the condition is true. @param more as `ofKey` */
+export const ofKeys = (condition: Sql, more: Sql = empty) => sql`
   select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
     case when k.all_spaces then null else k.space_ids end as p_space_ids, nullif(k.ip_allowlist, '{}') as p_ip_allowlist,
-    k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${ofUser}
+    k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${userColumns}
   from api_keys k
   join accounts a on a.id = k.account_id
   join users u on u.id = case k.kind when 'account' then a.owner_user_id else k.user_id end and u.status = 'active'
-  where k.token_hash = ${hash}`
+  where ${condition}`
 
 /** Selects the principal of a session. */
 export const ofSession = (hash: Sql, more: Sql = empty) => sql`
   select ${more} 'session' as p_kind, null::int as p_key_id, null as p_key_name, s.id as p_session_id, false as p_read_only,
     null::int[] as p_space_ids, null::text[] as p_ip_allowlist,
-    s.expires_at as p_expires_at, s.last_seen_at as p_last_seen_at, ${ofUser}
+    s.expires_at as p_expires_at, s.last_seen_at as p_last_seen_at, ${userColumns}
   from sessions s
   join users u on u.id = s.user_id and u.status = 'active'
   join accounts a on a.id = u.account_id
   where s.token_hash = ${hash}`
 
-const ofUser = sql`u.id as p_user_id, u.account_id as p_account_id, u.email as p_email, u.name as p_name,
+/** Selects the principals of the users `u` for whom the condition is true, as if they had signed in. */
+export const ofUser = (condition: Sql) => sql`
+  select 'session' as p_kind, null::int as p_key_id, null as p_key_name, null::int as p_session_id, false as p_read_only,
+    null::int[] as p_space_ids, null::text[] as p_ip_allowlist, null::timestamp as p_expires_at, null::timestamp as p_last_seen_at, ${userColumns}
+  from users u
+  join accounts a on a.id = u.account_id
+  where ${condition} and u.status = 'active'`
+
+const userColumns = sql`u.id as p_user_id, u.account_id as p_account_id, u.email as p_email, u.name as p_name,
     u.timezone as p_timezone, a.owner_user_id is not distinct from u.id as p_is_owner`
 
 export function actorOf(row: PrincipalRow): Actor {

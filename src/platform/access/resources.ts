@@ -44,6 +44,11 @@ export function checkSpace(space: { space_id: number; member_role: Role | null }
   if (!role || RANK[role] < RANK[NEEDED[right]]) throw forbidden()
 }
 
+/** Requires that a role that was checked a while ago has not been lowered since. @throws AppError 403 */
+export function requireNoLess(role: Role, before: Role): void {
+  if (RANK[role] < RANK[before]) throw forbidden('The role of the sender was lowered meanwhile')
+}
+
 /** For a resource whose text is the same for any ids. */
 export const anyIds = () => ANY_IDS
 const ANY_IDS = {}

@@ -80,6 +80,13 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
   }
 }
 
+/** What `admit` needs to check again, some time later, a request that was counted already. */
+export const accessRequestAgain = (ctx: RequestContext): AccessRequest => ({
+  ...accessRequestOf(ctx),
+  now: ctx.deps.clock(),
+  onAuthenticated: () => {},
+})
+
 /** Counts the request of an unknown caller by its address. @returns 429 if the address has no requests left */
 export const countByAddress = (ctx: RequestContext): AppError | undefined => showBudget(ctx, ctx.deps.limits.takeByAddress(ctx.ip, ctx.now))
 

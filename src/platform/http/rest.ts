@@ -18,7 +18,7 @@ import { type CallOptions, callerOf } from './joined-middlewares.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
 import { noteCall } from './read-your-writes.ts'
-import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
+import { accessRequestAgain, accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
 import { leastFileBytes, receiveUpload } from './uploads.ts'
 import { type List, WrittenJson } from './written-json.ts'
@@ -145,7 +145,7 @@ function mountUploads(
           try {
             // With a key the row is inserted in a transaction, which names the bytes where they are.
             if (ctx.idempotencyKeys[0] !== undefined) await received?.keep(storage)
-            ctx.admission = await admit({ ...accessRequestOf(ctx), onAuthenticated: async () => {} }, access, true, idsIn(request))
+            ctx.admission = await admit(accessRequestAgain(ctx), access, true, idsIn(request))
             return await call(procedure, ctx, { request, reply, given })
           } finally {
             if (received && !received.isTaken) await storage.remove(received.key)

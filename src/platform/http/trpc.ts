@@ -24,7 +24,7 @@ import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
 import { type Headers, repeatable, withCurrentTable } from './repeated-calls.ts'
-import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
+import { accessRequestAgain, accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { MAX_ID } from './schemas.ts'
 import { refuseInvalidText } from './text-encoding.ts'
 import { comparableUpload } from './upload-bytes.ts'
@@ -154,7 +154,7 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
           ...refs(row as Row, actor),
         },
       })
-    const admitAgain = () => admit({ ...accessRequestOf(request), onAuthenticated: async () => {} }, access, type === 'mutation', ids)
+    const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
     const result =
       key === undefined
         ? await readingWhere(request, { type, access, row: admission.row }, () => proceed(admission))
