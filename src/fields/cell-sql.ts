@@ -2,6 +2,7 @@
 import { ident, raw, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant, isInRange } from '../platform/time.ts'
 import type { Compare } from './compares.ts'
+import { isShortWord } from './text-match.ts'
 
 /** The column of a field. Always with its alias: in a subselect a bare name could mean a column of the inner table. */
 export const columnOf = (field: { id: string }): Sql => sql`r.${ident(field.id)}`
@@ -47,8 +48,14 @@ export function like(text: Sql, compare: Compare, part: string): Sql {
   return sql`lower(${text}) like ${lower(pattern)}`
 }
 
-/** The same condition as `like` with `contains`, in a form for which no index is used. */
-export const holds = (text: Sql, part: string): Sql => sql`strpos(lower(${text}), ${lower(part)}) > 0`
+/** A regular expression for a lower-cased text in which a word begins with the short word. */
+export const startOfWord = (short: string): Sql => lower(`(^|[^[:alnum:]])${short.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')}`)
+
+/** The condition that a search finds the word in the text, in a form for which no index is used. */
+export function holds(text: Sql, word: string): Sql {
+  if (isShortWord(word)) return sql`regexp_like(lower(${text}), ${startOfWord(word)})`
+  return sql`strpos(lower(${text}), ${lower(word)}) > 0`
+}
 
 /**
  * A JSON object as SQL. Postgres finds a key by binary search, also in parallel workers. An array would be scanned for each cell, and a

@@ -2,7 +2,7 @@
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, isNull, like, lower, operator, scalar } from '../cell-sql.ts'
+import { columnOf, isNull, like, lower, operator, scalar, startOfWord } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition, SortRule } from '../field-type.ts'
@@ -80,8 +80,7 @@ function condition({ field, compare, operand }: Condition): Sql {
 }
 
 function search(_: FieldSettings, column: Sql, word: string): Sql {
-  if (!isShortWord(word)) return like(column, 'contains', word)
-  return sql`lower(${column}) ~ ${lower(`(^|[^[:alnum:]])${word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')}`)}`
+  return isShortWord(word) ? sql`lower(${column}) ~ ${startOfWord(word)}` : like(column, 'contains', word)
 }
 
 const fitting = (value: Sql, max: number): Sql =>
