@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { leaseDue } from '../src/email/outbound/lease.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { forgetQueuedMails } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
@@ -364,6 +365,30 @@ describe('retrying', () => {
     expect((await call('retry', body.id)).status).toBe(200)
     await expect.poll(() => statusOf(body.id)).toBe('dropped')
     expect(received()).toEqual([])
+  })
+
+  test('sends a scheduled mail that was dropped because its sender had lost the right to send it', async () => {
+    const { send, call, comment, statusOf, member, admin, owner, space, keys, received } = await desk()
+    const scheduled = async (caller: Caller, subject: string) => (await send({ sendAt: inFuture(HOUR), subject }, caller)).body.id as number
+    const kept = [await scheduled(admin, 'of the admin'), await scheduled(owner, 'of the owner')]
+    const lost = [
+      await scheduled(member, 'of the member'),
+      await scheduled(keys.personal, 'of their key'),
+      await scheduled(keys.account, 'last'),
+    ]
+    await app.as(owner).post(`/api/space/${space}/member/${member.id}/update`, { role: 'viewer' })
+    await app.db.execute(sql`update api_keys set read_only = true where token_hash = ${tokenHash(keys.account)}`)
+    app.setClock(new Date(Date.now() + 2 * HOUR))
+    const error = { code: 'SENDER_NOT_ALLOWED', message: 'The sender lost the right to send this mail before its time came' }
+    for (const id of lost) {
+      await expect.poll(() => statusOf(id)).toBe('dropped')
+      expect((await comment(id)).metadata).toMatchObject({ error })
+    }
+    for (const id of kept) await expect.poll(() => statusOf(id)).toBe('sent')
+    expect((await call('retry', lost[2] ?? 0, admin)).status).toBe(200)
+    await expect.poll(() => statusOf(lost[2] ?? 0)).toBe('sent')
+    const subjects = received().map(({ email }) => email.subject)
+    expect(subjects.toSorted()).toEqual(['last', 'of the admin', 'of the owner'])
   })
 
   test('brings a mail back that had bounced for everyone else', async () => {

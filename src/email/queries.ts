@@ -64,6 +64,8 @@ export interface OutboundMail {
   metadata: OutgoingMetadata
   content: string
   attachments: FileEntry[]
+  /** Whether the sender of a scheduled email has lost the right to send it. A retry makes it an email that is not scheduled. */
+  is_sender_lost: boolean
   from_domains: string[] | null
   disable_pixel: boolean | null
   reply_as_envelope: boolean | null
@@ -104,10 +106,21 @@ export async function outboundMails(db: Database, commentIds: readonly number[])
 /** The most bytes of bodies that are read at once. */
 const MAX_BODIES_BYTES = 500_000
 
+/** A sender is a user or a key, and may have none of its rights by the time of a scheduled email. */
+const maySend = sql`exists (
+  select from accounts a join users u on u.account_id = a.id and u.status = 'active' left join api_keys k on k.id = c.api_key_id
+  where a.id = o.account_id
+    and u.id = case when c.api_key_id is null then c.user_id when k.kind = 'account' then a.owner_user_id else k.user_id end
+    and (c.api_key_id is null or not k.read_only and (k.all_spaces or o.space_id = any(k.space_ids)) and coalesce(k.expires_at > localtimestamp, true))
+    and (u.id = a.owner_user_id or exists (
+      select from space_members m where m.space_id = o.space_id and m.user_id = u.id and m.role <> 'viewer')))`
+
 const mailColumns = sql`
   o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
   o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
-  (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.from_domains, i.disable_pixel, i.reply_as_envelope,
+  (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments,
+  case when c.metadata->>'sendAt' is null or c.user_id = 0 and c.api_key_id is null then false else not ${maySend} end as is_sender_lost,
+  i.from_domains, i.disable_pixel, i.reply_as_envelope,
   i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
   i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted`
 

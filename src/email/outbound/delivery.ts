@@ -49,11 +49,12 @@ export async function attemptDelivery(context: Context, recorder: Recorder, leas
 }
 
 function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
-  const { attempted_at, table_version, server, failing_message, from_domains, request } = mail
+  const { attempted_at, table_version, server, is_sender_lost, failing_message, from_domains, request } = mail
   // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
   if (attempted_at !== null) return failedForAll(INTERRUPTED)
   if (table_version === null) return RECORD_GONE
   if (server === null) return INTEGRATION_GONE
+  if (is_sender_lost) return SENDER_LOST
   // A scheduled or retried email may be older than the domains that the integration has now.
   const domain = domainOf(request.from.email)
   if (!from_domains?.includes(domain)) return gone('FROM_NOT_ALLOWED', `From domain not allowed: ${domain}`)
@@ -156,6 +157,7 @@ const FOR_NOBODY: Outcome = { accepted: new Set(), refused: new Map() }
 const gone = (code: string, message: string) => failedForAll({ kind: 'permanent', code, enhanced: null, message })
 const RECORD_GONE = gone('RECORD_GONE', 'The record was deleted before the mail was sent')
 const INTEGRATION_GONE = gone('INTEGRATION_GONE', 'The SMTP integration was deleted, or is not for this table')
+const SENDER_LOST = gone('SENDER_NOT_ALLOWED', 'The sender lost the right to send this mail before its time came')
 
 const NO_ANSWER: Failure = {
   kind: 'temporary',
