@@ -9,6 +9,7 @@ import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { type Context, systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { objectOf } from '../src/platform/http/written-json.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
 import { dayRange, formatInstant, isCalendarDate, startOfDay } from '../src/platform/time.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
@@ -781,6 +782,35 @@ describe('while the job runs', () => {
     )
     expect(conversion).toEqual({ state: 'cancelled', error: 'The table has been deleted' })
     expect(await besides(table)).toEqual([])
+  })
+})
+
+describe('who asked for a change may lose the right to it', () => {
+  const steps: [string, (id: number) => Promise<void>][] = [
+    ['before the cells are counted', async () => {}],
+    ['before they are converted', count],
+  ]
+  test.each(steps)('%s, and the field then keeps its type', async (_, before) => {
+    const { id: accountId, owner, space } = account
+    const admin = await app.person(accountId, 'Ada Admin')
+    await app.as(owner).post(`/api/space/${space}/members/add`, { email: admin.email, role: 'admin' })
+    const key = await account.keyOf({ accountId, userId: owner.id }, { kind: 'account' })
+    const losses: [Caller, () => Promise<unknown>, string][] = [
+      [key, () => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`), 'the API key was deleted'],
+      [admin, () => app.as(owner).post(`/api/space/${space}/member/${admin.id}/update`, { role: 'member' }), 'Not authorized'],
+    ]
+    for (const [caller, lose, reason] of losses) {
+      const table = await tableOf({ type: 'text' }, ['12'])
+      const { job_id } = (await changeType(table, { type: 'number' }, caller)).body
+      await before(job_id)
+      await lose()
+      await run(job_id)
+      expect((await job(job_id)).body).toMatchObject({ state: 'refused', error: `The sender has lost the right to do this: ${reason}` })
+      expect([(await fieldOf(table)).type, await cells(table), await besides(table)]).toEqual(['text', ['12'], []])
+      // Nothing of it stands in the way of somebody else.
+      await run((await changeType(table, { type: 'number' }, owner)).body.job_id)
+      expect(await cells(table)).toEqual([12])
+    }
   })
 })
 

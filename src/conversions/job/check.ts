@@ -19,6 +19,7 @@ import {
   ENDS_CHECK,
   fieldIn,
   IS_CHECKING,
+  requireRights,
   storeFigures,
   storeOutcome,
   type Target,
@@ -42,6 +43,7 @@ export async function check(context: Context, { conversion_id }: { conversion_id
   await attempt(
     conversion.attempts,
     async () => {
+      await requireRights(context, conversion)
       const { table, field } = await currentField(context, conversion)
       const { target, figures } = await whileUnchanged(context, conversion, field, () => count(context, conversion, table, field))
       await storeFigures(context.db, conversion.id, figures)

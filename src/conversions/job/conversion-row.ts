@@ -1,10 +1,13 @@
 /** Reads and writes the row of a conversion: its target, its progress and its outcome. */
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import { requireRequester } from '../../platform/access/requester.ts'
+import { tableResource } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
+import { AppError } from '../../platform/http/errors.ts'
 import { tableDefinitions } from '../../tables/definition-cache.ts'
 import type { ConversionFigures } from '../schema.ts'
-import { type ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
+import { ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
 
 /** The new type and settings of the field. The options of a select are null until they have been read from the cells. */
 export type Target = Pick<FieldDef, 'type' | 'options' | 'decimals' | 'lookup_table_id'>
@@ -63,6 +66,18 @@ export async function currentField({ db }: Context, { table_id, field_id }: Conv
   const table = (await tableDefinitions(db, [table_id])).get(table_id)
   if (!table) throw tableDeleted()
   return { table, field: fieldIn(table, field_id) }
+}
+
+/**
+ * Requires that whoever asked for the conversion may still change the table. An earlier release stored no key, so that its conversions count
+ * as those of the user.
+ * @throws ConversionEnded; AppError 404 if the table or its space has been deleted
+ */
+export async function requireRights({ db, now }: Context, conversion: ConversionRow): Promise<void> {
+  const wish = { resource: tableResource, ids: { table_id: conversion.table_id }, right: 'admin' as const }
+  await requireRequester(db, conversion, wish, now).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === 'FORBIDDEN' ? new ConversionEnded('refused', error.message) : error
+  })
 }
 
 /** @throws ConversionEnded when the field has been deleted */

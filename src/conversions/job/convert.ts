@@ -16,7 +16,15 @@ import { storeType } from '../../tables/fields/alter-fields.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
 import { type Conversion, conversionOf, isRelabelling } from '../rules.ts'
 import { requireValidViews } from '../target.ts'
-import { type ConversionRow, claimConversion, currentField, fieldIn, isStillRunning, storeOutcome } from './conversion-row.ts'
+import {
+  type ConversionRow,
+  claimConversion,
+  currentField,
+  fieldIn,
+  isStillRunning,
+  requireRights,
+  storeOutcome,
+} from './conversion-row.ts'
 import { catchUp, convertAllChanged, fill, indexChanged } from './fill.ts'
 import { attempt, type ConversionEnded, fieldChanged } from './outcome.ts'
 import { placeOf } from './place.ts'
@@ -34,6 +42,7 @@ export async function convert(context: Context, { conversion_id }: { conversion_
   await attempt(
     conversion.attempts,
     async () => {
+      await requireRights(context, conversion)
       const { table, field } = await currentField(context, conversion)
       if (!isRelabelling(field.type, conversion.target.type)) {
         if (!(await prepare(context, conversion))) return
@@ -66,6 +75,7 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
   const { db } = context
   return changeTable(context, { id: conversion.table_id }, async (table) => {
     if (!(await isStillRunning(db, conversion.id))) return
+    await requireRights(context, conversion)
     const field = fieldIn(table, conversion.field_id)
     if (field.type !== before.type) throw fieldChanged()
     const changed = { ...field, ...conversion.target }
