@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
+import { restore } from '../src/tables/service.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { beginsChange, queriesOf, queriesWith } from './support/statements.ts'
 import { everyType, makeTable } from './support/tables.ts'
@@ -169,6 +170,36 @@ describe('a table', () => {
     await purgeAll(later)
     expect(await app.db.query(sql`select 1 from spaces where id = ${account.space}`)).toEqual([])
   })
+})
+
+it('a restored table is shown, filtered and sorted by in lookups of other tables again', async () => {
+  const account = await app.account()
+  const as = app.as(account.member)
+  const companies = await makeTable(app, account, { records: [{ name: 'Zenith' }, { name: 'Acme' }] })
+  const fields = [
+    { name: 'Company', type: 'lookup', table: companies.id },
+    { name: 'Partners', type: 'multi_lookup', table: companies.id },
+  ]
+  const [zenith, acme] = companies.records
+  const records = [{ company: zenith, partners: [acme, zenith] }, { company: acme }, {}]
+  const deals = await makeTable(app, account, { fields, records })
+  const shown = async () => {
+    const query = async (body: object) => (await as.post(`${deals.path}/records/query`, body)).body
+    return {
+      values: (await query({ fields: ['company', 'partners'] })).map(({ id, ...lookups }: { id: number }) => lookups),
+      sorted: (await query({ order_by: 'company' })).map(({ id }: { id: number }) => id),
+      filtered: await query({ filters: [{ column: 'company', compare: 'contains', value: 'acm' }] }),
+      lines: (await exportOf(deals)).split('\r\n').map((line) => line.split(',').slice(1, 3)),
+    }
+  }
+  const exportOf = async ({ path }: { path: string }): Promise<string> => (await as.get(`${path}/export.csv`)).body
+  const before = await shown()
+  expect(before.values[0].company).toMatchObject({ id: zenith, title: 'Zenith' })
+  expect([before.sorted, before.filtered]).toEqual([[deals.records[2], deals.records[1], deals.records[0]], [expect.anything()]])
+  await app.as(account.admin).post(`${companies.path}/delete`)
+  expect((await shown()).values).toEqual([1, 2, 3].map(() => ({ company: null, partners: [] })))
+  await restore(systemContext(app.deps), companies.id)
+  expect(await shown()).toEqual(before)
 })
 
 describe('access to tables', () => {

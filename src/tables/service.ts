@@ -5,7 +5,6 @@ import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
-import { formatInstant } from '../platform/time.ts'
 import { changeTable, withShortLocks } from './alter-table.ts'
 import { createRecords } from './ddl.ts'
 import { tableDefinition } from './definition-cache.ts'
@@ -134,16 +133,19 @@ export const auditPlaceOf = ({ id, space_id, account_id }: TableDef) => ({ table
  * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted as well, or another table has its name
  */
 export async function restore(context: Context, tableId: number): Promise<Table> {
-  const { db, now, transaction } = context
+  const { db } = context
   return withUniqueName(async () => {
-    const table = await transaction(async () => {
+    const table = await withShortLocks(context, async () => {
       const [row] = await db.query<Table & { account_id: number }>(sql`
-        update tables t set deleted_at = null, version = t.version + 1, updated_at = ${formatInstant(now)}::timestamp
-        from spaces s where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null
+        update tables t set deleted_at = null from spaces s
+        where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null
         returning t.id, t.name, t.space_id, t.account_id`)
       if (!row) return undefined
       const { account_id: accountId, ...restored } = row
-      await audit(context, 'table.restored', { id: row.id, name: row.name, spaceId: row.space_id, tableId: row.id, accountId })
+      // Tables whose lookups point here get a new version as well: their definitions were read while there was no such table.
+      await changeTable(context, row, () =>
+        audit(context, 'table.restored', { id: row.id, name: row.name, spaceId: row.space_id, tableId: row.id, accountId }),
+      )
       return restored
     })
     if (table) return table
