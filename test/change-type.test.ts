@@ -75,6 +75,10 @@ const besides = (table: number) =>
 const SELECT = { type: 'select', options: ['Open', 'Done'] }
 const MULTI = { type: 'multi_select', options: ['Open', 'Done', 'New, old'] }
 
+/** Blanks as they come with pasted texts: line ends, tabs, spaces of several widths, and the mark of a file's beginning. */
+const BLANKS = '\t\n\v\f\r \u00a0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
+const padded = (text: string) => [`${text}\n`, `\u00a0${text}`, `${BLANKS}${text}${BLANKS}`]
+
 describe('cells convert', () => {
   const lookup = () => ({ type: 'lookup', table: people })
   const lookups = () => ({ type: 'multi_lookup', table: people })
@@ -137,6 +141,92 @@ describe('cells convert', () => {
       () => SELECT,
       () => ['Open', null, 'Done'],
       1,
+    ],
+    [
+      'blanks around a text to number',
+      () => ({ type: 'long_text' }),
+      () => [...padded('12'), '1\u00a0234', '\u200b1'],
+      () => ({ type: 'number' }),
+      () => [12, 12, 12, null, null],
+      2,
+    ],
+    [
+      'blanks around a text to date',
+      () => ({ type: 'text' }),
+      () => padded('2026-02-28'),
+      () => ({ type: 'date' }),
+      () => Array(3).fill('2026-02-28'),
+    ],
+    [
+      'blanks around a text to datetime',
+      () => ({ type: 'text' }),
+      () => [...padded('2026-02-28 10:30:00'), ...padded('2026-02-28'), ...padded('2026-02-28T10:30+01:00')],
+      () => ({ type: 'datetime' }),
+      () => ['2026-02-28 10:30:00', '2026-02-28 05:00:00', '2026-02-28 09:30:00'].flatMap((one) => Array(3).fill(one)),
+    ],
+    [
+      'blanks around a text to time',
+      () => ({ type: 'text' }),
+      () => padded('10:30'),
+      () => ({ type: 'time' }),
+      () => Array(3).fill('10:30:00'),
+    ],
+    [
+      'blanks around a text to checkbox',
+      () => ({ type: 'text' }),
+      () => [...padded('Yes'), ...padded('0')],
+      () => ({ type: 'checkbox' }),
+      () => [true, true, true, false, false, false],
+    ],
+    [
+      'blanks around a text to a select of given options',
+      () => ({ type: 'text' }),
+      () => padded('Open'),
+      () => SELECT,
+      () => Array(3).fill('Open'),
+    ],
+    [
+      'blanks around a text to a select of the values that exist',
+      () => ({ type: 'text' }),
+      () => [...padded('b'), 'b', 'a', BLANKS],
+      () => ({ type: 'select' }),
+      () => ['b', 'b', 'b', 'b', 'a', null],
+      1,
+    ],
+    [
+      'blanks around a text and its commas to multi_select',
+      () => ({ type: 'long_text' }),
+      () => [...padded('Open'), ...padded('New, old'), padded('Open').join(), padded('Done').join()],
+      () => MULTI,
+      () => [['Open'], ['Open'], ['Open'], ['New, old'], ['New, old'], ['New, old'], ['Open'], ['Done']],
+    ],
+    [
+      'blanks around a text to a multi_select of the values that exist',
+      () => ({ type: 'long_text' }),
+      () => [padded('b').join(), 'b', 'a'],
+      () => ({ type: 'multi_select' }),
+      () => [['b'], ['b'], ['a']],
+    ],
+    [
+      'blanks around a text to user',
+      () => ({ type: 'text' }),
+      () => padded(account.member.email.toUpperCase()),
+      () => ({ type: 'user' }),
+      () => [member(), member(), member()],
+    ],
+    [
+      'blanks around a text to multi_user',
+      () => ({ type: 'long_text' }),
+      () => [padded(account.member.email).join()],
+      () => ({ type: 'multi_user' }),
+      () => [[member()]],
+    ],
+    [
+      'blanks around a text to lookup',
+      () => ({ type: 'text' }),
+      () => padded(String(ann)),
+      () => lookup(),
+      () => Array(3).fill({ id: ann, title: 'Ann' }),
     ],
     [
       'text to a select of the values that exist',

@@ -64,6 +64,14 @@ export function holds(text: Sql, word: string): Sql {
 export const jsonOf = (entries: readonly (readonly [number | string, number | string])[]): Sql =>
   sql`${JSON.stringify(Object.fromEntries(entries))}::jsonb`
 
+/** The characters that JavaScript's `trim` removes, as an escaped SQL text: Unicode's white space and the mark of a file's beginning. */
+const BLANKS = raw(
+  String.raw`U&'\0009\000A\000B\000C\000D\0020\00A0\1680\2000\2001\2002\2003\2004\2005\2006\2007\2008\2009\200A\2028\2029\202F\205F\3000\FEFF'`,
+)
+
+/** The text without blanks around it, as `trim` gives it. Postgres by itself would only remove ordinary spaces. */
+export const trimmed = (text: Sql): Sql => sql`btrim(${text}, ${BLANKS})`
+
 // ── lists ───────────────────────────────────────────────────────────────────
 
 /** Wraps one value in a list; null stays null. */
@@ -78,6 +86,6 @@ export function eachOf(text: Sql, read: (one: Sql) => Sql): Sql {
   return sql`(select case when bool_and(p.id is not null) and count(*) <= 1000 then array_agg(p.id order by p.at) end
     from (select o.id, min(o.at) as at from (
       select ${read(sql`s.word`)} as id, s.at
-      from (select btrim(t.word) as word, t.at from unnest(string_to_array(${text}, ',')) with ordinality t (word, at)) s
+      from (select ${trimmed(sql`t.word`)} as word, t.at from unnest(string_to_array(${text}, ',')) with ordinality t (word, at)) s
       where s.word <> '') o group by o.id) p)`
 }

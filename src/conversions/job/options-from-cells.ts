@@ -1,4 +1,5 @@
 /** Derives the options of a new select from the cells, for a request that lists no options. */
+import { trimmed } from '../../fields/cell-sql.ts'
 import { type FieldDef, isMultiple, type TableDef } from '../../fields/definition.ts'
 import type { ConversionPlace } from '../../fields/field-type.ts'
 import type { FieldType } from '../../fields/registry.ts'
@@ -28,13 +29,14 @@ export async function optionsFromCells(
   const { words } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
   const cell = sql`r.${ident(field.id)}`
   const word = isMultiple(type) ? sql`unnest(string_to_array(c.words, ','))` : sql`c.words`
+  const title = trimmed(sql`v.word`)
   const titles = new Set<string>()
   for await (const batch of idBatches(db, table.id, { maxStep: MAX_BATCH })) {
     const found = await db.records(table.id).query<{ title: string }>(sql`
-      select distinct btrim(v.word) as title from (
+      select distinct ${title} as title from (
         select ${word} as word from (
           select ${words(cell)} as words from ${recordsOf(table.id)} r where ${inBatch(batch)} and ${cell} is not null offset '0') c) v
-      where btrim(v.word) <> '' and octet_length(btrim(v.word)) <= ${MAX_TITLE_BYTES} limit ${MAX_OPTIONS + 1}`)
+      where ${title} <> '' and octet_length(${title}) <= ${MAX_TITLE_BYTES} limit ${MAX_OPTIONS + 1}`)
     for (const { title } of found) titles.add(title)
     if (titles.size > MAX_OPTIONS)
       throw new ConversionEnded('refused', `options: must be given: the records hold more than ${MAX_OPTIONS} different values`)

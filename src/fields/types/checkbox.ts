@@ -3,7 +3,7 @@ import { BytePiece } from '../../platform/byte-writer.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { cell, unchanged, wrong } from '../cell.ts'
 import { FALSE, TRUE } from '../cell-json.ts'
-import { columnOf, isNull } from '../cell-sql.ts'
+import { columnOf, isNull, trimmed } from '../cell-sql.ts'
 import { equality } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { type Condition, type FieldTypeDefinition, THROUGH_TEXT } from '../field-type.ts'
@@ -41,7 +41,7 @@ export const checkbox: FieldTypeDefinition = {
   search: null,
 
   asText: (stored) => sql`(case when ${stored} then 'true' when not ${stored} then 'false' end)`,
-  fromText: (text) => sql`case lower(btrim(${text})) when 'true' then true when 'yes' then true when '1' then true
+  fromText: (text) => sql`case lower(${trimmed(text)}) when 'true' then true when 'yes' then true when '1' then true
         when 'false' then false when 'no' then false when '0' then false end`,
   becomes: { number: (stored) => sql`${stored}::int::numeric`, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: {

@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../platform/database/database.ts'
 import { isCalendarDate } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, isNull, scalar } from '../cell-sql.ts'
+import { columnOf, isNull, scalar, trimmed } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { dateMeant, type Moment, parseToken } from '../date-tokens.ts'
@@ -37,7 +37,7 @@ export const date: FieldTypeDefinition = {
   search: null,
 
   asText: (value) => sql`${value}::text`,
-  fromText: (text) => dateIn(sql`btrim(${text})`),
+  fromText: (text) => dateIn(trimmed(text)),
   becomes: { datetime: (cell, { place }) => dayStart(cell, place.timeZone), select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: UNSHIELDED,
 }

@@ -3,7 +3,7 @@ import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { dayRange, instantText, LAST_DATE, parseInstant } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, isNull, scalar, timestampText } from '../cell-sql.ts'
+import { columnOf, isNull, scalar, timestampText, trimmed } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { type Meaning, type Moment, meaningOf } from '../date-tokens.ts'
@@ -41,7 +41,7 @@ export const datetime: FieldTypeDefinition = {
   search: null,
 
   asText: (value) => sql`${value}::text`,
-  fromText: (text, _, { timeZone }) => instantOf(sql`btrim(${text})`, timeZone),
+  fromText: (text, _, { timeZone }) => instantOf(trimmed(text), timeZone),
   becomes: {
     date: (cell, { place }) => localDay(cell, place.timeZone),
     select: THROUGH_TEXT,

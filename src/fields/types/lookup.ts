@@ -3,7 +3,7 @@ import { ident, recordsOf, type Sql, sql } from '../../platform/database/databas
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar, trimmed } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, type ReadText, SHIELDED, type TitledRecords, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import { type Condition, type FieldTypeDefinition, type QueryContext, type SortRule, THROUGH_TEXT } from '../field-type.ts'
@@ -44,7 +44,7 @@ export const lookup: FieldTypeDefinition = {
   search: null,
 
   asText: titleOf,
-  fromText: (text, field) => recordWith(sql`btrim(${text})`, field),
+  fromText: (text, field) => recordWith(trimmed(text), field),
   becomes: {
     multi_lookup: asList,
     number: (cell, { text }) => sql`case when ${text} is not null then ${cell}::numeric end`,

@@ -2,7 +2,7 @@
 import { empty, raw, type Sql, sql } from '../../platform/database/database.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { numberJson } from '../cell-json.ts'
-import { columnOf, isNull, like, scalar, unicode } from '../cell-sql.ts'
+import { columnOf, isNull, like, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { type Compare, equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { MAX_DECIMALS, roundedDecimal } from '../decimal.ts'
@@ -46,7 +46,7 @@ export const number: FieldTypeDefinition = {
   search: null,
 
   asText: (stored) => sql`trim_scale(${stored})::text`,
-  fromText: (text, { decimals }) => numberOf(sql`btrim(${text})`, decimals ?? MAX_DECIMALS),
+  fromText: (text, { decimals }) => numberOf(trimmed(text), decimals ?? MAX_DECIMALS),
   becomes: {
     checkbox: (stored) => sql`case ${stored} when 0 then false when 1 then true end`,
     select: THROUGH_TEXT,

@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
 import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar, trimmed } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { type CsvById, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import type { CellConversion, Condition, FieldTypeDefinition } from '../field-type.ts'
@@ -53,7 +53,7 @@ export const select: FieldTypeDefinition = {
   search,
 
   asText: (id, { options }) => sql`(${jsonOf((options ?? []).map((option) => [option.id, option.title]))} ->> (${id})::text)`,
-  fromText: (text, field) => optionOf(sql`btrim(${text})`, field),
+  fromText: (text, field) => optionOf(trimmed(text), field),
   becomes: { multi_select: (cell, change) => asList(sameOption(cell, change)) },
   csv: {
     ...SHIELDED,
@@ -93,7 +93,7 @@ export const multiSelect: FieldTypeDefinition = {
   search: null,
 
   // A text that is the whole title of an option is that option, even if it contains a comma.
-  fromText: (text, field) => sql`coalesce(${asList(optionOf(sql`btrim(${text})`, field))}, ${eachOf(text, (one) => optionOf(one, field))})`,
+  fromText: (text, field) => sql`coalesce(${asList(optionOf(trimmed(text), field))}, ${eachOf(text, (one) => optionOf(one, field))})`,
   becomes: { select: (cell, change) => onlyValue(cell, (one) => sameOption(one, change)) },
   csv: {
     ...SHIELDED,

@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../platform/database/database.ts'
 import { isTimeOfDay, timeOfDay } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, isNull, scalar } from '../cell-sql.ts'
+import { columnOf, isNull, scalar, trimmed } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { TIME_PATTERN } from '../day-sql.ts'
@@ -39,7 +39,7 @@ export const time: FieldTypeDefinition = {
   search: null,
 
   asText: (value) => sql`${value}::text`,
-  fromText: (text) => timeIn(sql`btrim(${text})`),
+  fromText: (text) => timeIn(trimmed(text)),
   becomes: { select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: UNSHIELDED,
 }

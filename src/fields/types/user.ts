@@ -15,7 +15,7 @@ import {
   wrong,
 } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, unicode } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import {
@@ -86,7 +86,7 @@ export const user: FieldTypeDefinition = {
   search: null,
 
   asText: (id, _, place) => sql`(${place.users ? jsonb(place.users.emails) : sql`(${selectEmails(place)})`} ->> (${id})::text)`,
-  fromText: (text, _, place) => memberOf(sql`lower(btrim(${text}))`, place),
+  fromText: (text, _, place) => memberOf(sql`lower(${trimmed(text)})`, place),
   becomes: { multi_user: asList, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: {
     ...SHIELDED,
