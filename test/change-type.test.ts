@@ -483,6 +483,13 @@ describe('cells convert', () => {
     expect((await cells(table)).at(-1)).toEqual(written)
   })
 
+  test('to a select whose options are in the order of code points', async () => {
+    const table = await tableOf({ type: 'text' }, ['😀', '！', 'b', 'ä'])
+    const { body } = await changeType(table, { type: 'select' })
+    await run(body.job_id)
+    expect((await fieldOf(table)).options).toEqual(['b', 'ä', '！', '😀'])
+  })
+
   test('a local day begins at the same instant as elsewhere, also where midnight is skipped or repeated', async () => {
     for (const [zone, day] of [
       ['Africa/Cairo', '2026-04-24'],

@@ -41,5 +41,8 @@ export async function optionsFromCells(
     if (titles.size > MAX_OPTIONS)
       throw new ConversionEnded('refused', `options: must be given: the records hold more than ${MAX_OPTIONS} different values`)
   }
-  return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
+  return [...titles].sort(byCodePoint).map((title, index) => ({ id: index + 1, title }))
 }
+
+/** The bytes of UTF-8 are in the order of code points. The UTF-16 units that texts are compared by are not, beyond U+FFFF. */
+const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
