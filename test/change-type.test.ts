@@ -443,6 +443,13 @@ describe('cells convert', () => {
       1,
     ],
     ['user to text', () => ({ type: 'user' }), () => [account.member.id], () => ({ type: 'text' }), () => [account.member.email]],
+    [
+      'datetime to date at the edges',
+      () => ({ type: 'datetime' }),
+      () => ['0001-01-01 00:00:00', '0001-01-01 12:00:00', '9999-12-31 23:59:59'],
+      () => ({ type: 'date' }),
+      () => ['0001-01-01', '0001-01-01', '9999-12-31'],
+    ],
     ['lookup to multi_lookup', lookup, () => [ann, null], () => ({ type: 'multi_lookup' }), () => [[{ id: ann, title: 'Ann' }], []]],
     ['multi_lookup to lookup', lookups, () => [[ann]], () => ({ type: 'lookup' }), () => [{ id: ann, title: 'Ann' }]],
     ['lookup to text', lookup, () => [ann], () => ({ type: 'text' }), () => ['Ann']],

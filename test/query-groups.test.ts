@@ -1,6 +1,7 @@
 /** Tests records/groups: how many records have each value of a field. */
 import { describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
+import { makeView } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -90,6 +91,7 @@ describe('records in groups', () => {
       .as(account.owner)
       .post(`/api/space/${account.space}/tables/create`, { name: 'Ages', fields: [{ name: 'At', type: 'datetime' }] })
     const instants = [
+      '0001-01-01 00:00:00',
       '0001-01-01 12:00:00',
       '0001-01-01 23:59:59',
       '2011-12-30 09:59:59',
@@ -99,6 +101,8 @@ describe('records in groups', () => {
       '9999-12-31 23:30:00',
     ]
     await app.as(account.owner).post(`/api/table/${ages.id}/records/create_batch`, { records: instants.map((at) => ({ data: { at } })) })
+    // The week that contains the first day would begin with a Sunday of the year 0.
+    const sundays = await makeView(app, account, ages.id, { type: 'calendar', config: { startField: 'at', weekStart: 'sunday' } })
     for (const zone of ['UTC', 'Europe/Berlin', 'Pacific/Apia', 'Africa/Cairo', 'Etc/GMT+12', 'America/St_Johns']) {
       await inZone(zone, async () => {
         const { body } = await app.as(account.viewer).post(`/api/table/${ages.id}/records/groups`, { by: 'at' })
@@ -112,6 +116,12 @@ describe('records in groups', () => {
         }
         const weeks = await app.as(account.viewer).post(`/api/table/${ages.id}/records/groups`, { by: 'at', unit: 'week' })
         expect(weeks.status).toBe(200)
+        for (const unit of ['day', 'week', 'month']) {
+          const { body: units } = await app
+            .as(account.viewer)
+            .post(`/api/table/${ages.id}/records/groups`, { by: 'at', unit, view_id: sundays.id })
+          expect(units[0].value, `${zone} ${unit}`).toBe('0001-01-01')
+        }
       })
     }
   })

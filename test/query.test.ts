@@ -339,17 +339,21 @@ test.each(['UTC', 'America/New_York', 'Europe/Berlin', 'Pacific/Kiritimati'])(
       { name: 'At', type: 'datetime' },
     ])
     const [first, last] = ['0001-01-01', '9999-12-31']
+    // West of UTC clocks show the year 0 at the first instant. It counts as the first day, as the last one counts as the last day.
     await makeRecords(app, account, table, [
-      { name: 'first', at: `${first} 12:00:00` },
+      { name: 'first', at: `${first} 00:00:00` },
+      { name: 'noon', at: `${first} 12:00:00` },
       { name: 'now', at: '2026-03-29 12:00:00' },
       { name: 'last', at: `${last} 08:00:00` },
     ])
-    expect(await names(account.owner, table, one('at', '=', first))).toEqual(['first'])
+    expect(await names(account.owner, table, one('at', '=', first))).toEqual(['first', 'noon'])
     expect(await names(account.owner, table, one('at', '!=', first))).toEqual(['now', 'last'])
     expect(await names(account.owner, table, one('at', '<', first))).toEqual([])
+    expect(await names(account.owner, table, one('at', '>=', first))).toEqual(['first', 'noon', 'now', 'last'])
+    expect(await names(account.owner, table, one('at', '<=', first))).toEqual(['first', 'noon'])
     expect(await names(account.owner, table, one('at', '>', first))).toEqual(['now', 'last'])
     expect(await names(account.owner, table, one('at', '=', last))).toEqual(['last'])
-    expect(await names(account.owner, table, one('at', '<=', last))).toEqual(['first', 'now', 'last'])
+    expect(await names(account.owner, table, one('at', '<=', last))).toEqual(['first', 'noon', 'now', 'last'])
     expect(await names(account.owner, table, one('at', '>', last))).toEqual([])
   },
 )

@@ -1,12 +1,13 @@
 /** Dates and instants in SQL, by the same rules as in `time.ts` and with the zone data of this process. */
 import { raw, type Sql, sql } from '../platform/database/database.ts'
+import { dayRange, FIRST_DATE, LAST_DATE } from '../platform/time.ts'
 import { CYCLE_DAYS, CYCLE_FROM, changesOfZone } from '../platform/zone-changes.ts'
+import { timestampText } from './cell-sql.ts'
 
 /** Regular expressions of a date and of a time of day, for the operator `~`. */
 export const DATE_PATTERN = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
 export const TIME_PATTERN = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?'
 
-const LAST_DATE = raw("'9999-12-31'::date")
 const cycleFrom = raw(`'${CYCLE_FROM}'`)
 const cycleDays = raw(String(CYCLE_DAYS))
 
@@ -18,13 +19,24 @@ export function dayStart(date: Sql, timeZone: string): Sql {
   return inYears(date, sql`(${date}::timestamp - ${lead} * interval '1 second')`)
 }
 
-/** Returns the local date of an instant, as `localDate` does. Hours of a local year 10000 count as the last date, as in conditions. */
+/** Returns the local date of an instant, as `localDate` does: never one before the first or after the last date. */
 export function localDay(instant: Sql, timeZone: string): Sql {
   const { instants, offsets } = changesOfZone(timeZone)
   const listed = sql`case when ${instant} < ${cycleFrom} then ${instant}
     else ${instant} - ${cycleDays} * ${cyclesOf(sql`${instant}::date`)} * interval '1 day' end`
   const offset = sql`(${offsets}::int[])[width_bucket(${listed}, ${instants}::timestamp[]) + 1]`
-  return sql`least((${instant} + ${offset} * interval '1 second')::date, ${LAST_DATE})`
+  return sql`least(greatest((${instant} + ${offset} * interval '1 second')::date, ${date(FIRST_DATE)}), ${date(LAST_DATE)})`
+}
+
+const date = (text: string): Sql => raw(`'${text}'::date`)
+
+/**
+ * The instants from `from` up to, but not including, `to`, whose local date is this one. They are those of `dayRange`, except that the first
+ * and the last date have no limit (`localDate`).
+ */
+export function instantsOf(day: string, timeZone: string): { from: string; to: string } {
+  const { from, to } = dayRange(day, timeZone)
+  return { from: day === FIRST_DATE ? '-infinity' : timestampText(from), to: day === LAST_DATE ? 'infinity' : timestampText(to) }
 }
 
 /** How many times 400 years have to be subtracted from a date to be in the lists. */

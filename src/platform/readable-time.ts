@@ -19,9 +19,12 @@ function readableDay(at: Date, timeZone: string): string {
 }
 
 /** A calendar date in a text: 31 March 2026. */
-export const writtenDate = (date: string): string => WRITTEN_DATE.format(midnightOf(date))
+export const writtenDate = (date: string): string => (date.startsWith('0000') ? WRITTEN_ERA : WRITTEN_DATE).format(midnightOf(date))
 
-const WRITTEN_DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+const WRITTEN: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }
+const WRITTEN_DATE = new Intl.DateTimeFormat('en-GB', WRITTEN)
+/** West of UTC, clocks show the year before the year 1 in its first hours. Without the era it would be taken for the year 1. */
+const WRITTEN_ERA = new Intl.DateTimeFormat('en-GB', { ...WRITTEN, era: 'short' })
 
 /** An instant in a text, as clocks in the zone show it: 31 March 2026, 16:30 CEST. */
 export const writtenInstant = (at: Date, timeZone: string): string => {

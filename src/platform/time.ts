@@ -149,10 +149,11 @@ function daysInMonth(first: Date): number {
   return (next.getTime() - first.getTime()) / DAY
 }
 
-/** The first day of the week that contains the date. */
+/** The first day of the week that contains the date, which is the first of all dates for a week that begins before it. */
 export function startOfWeek(date: string, weekStart: WeekStart): string {
   const weekday = new Date(utcMidnight(date)).getUTCDay()
-  return addDays(date, -(weekStart === 'sunday' ? weekday : (weekday + 6) % 7))
+  const first = addDays(date, -(weekStart === 'sunday' ? weekday : (weekday + 6) % 7))
+  return first < FIRST_DATE ? FIRST_DATE : first
 }
 
 /** The first day of the month (1), quarter (3) or year (12) that contains the date. */
@@ -186,9 +187,13 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The calendar date that clocks in the zone show at that instant. */
+/**
+ * The calendar date that clocks in the zone show at that instant. Hours of the year 0 west of UTC count as the first date, and hours of the
+ * year 10000 east of it as the last, because no other dates can be written.
+ */
 export function localDate(instant: Date, timeZone: string): string {
-  return dateOf(new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)))
+  const shown = instant.getTime() + offsetAt(instant.getTime(), timeZone)
+  return dateOf(new Date(Math.min(Math.max(shown, FIRST), AFTER_LAST - 1)))
 }
 
 /** The time of day, `HH:MM:SS`, that clocks in the zone show at that instant. */
@@ -260,7 +265,8 @@ export function dayAt(instant: Date, timeZone: string): { date: string } & Insta
 /** By zone, each for the current second: clocks change only at whole seconds, and many requests ask within one. */
 const days = new BoundedMap<string, { second: number; date: string } & InstantRange>(MOST_ZONES)
 
-/** The last date with a year of four digits. */
+/** The first and the last date that can be written, as YYYY-MM-DD from the year 1 on. */
+export const FIRST_DATE = '0001-01-01'
 export const LAST_DATE = '9999-12-31'
 
 /** Searches the first whole second of the range from which on a condition holds; clocks change only at whole seconds. */

@@ -153,6 +153,8 @@ describe('in a text', () => {
     ['2026-11-22T13:30:00Z', 'Asia/Kolkata', '22 November 2026, 19:00 IST'],
     ['2026-11-22T13:30:00Z', 'Asia/Tokyo', '22 November 2026, 22:30 GMT+9'],
     ['2026-11-22T13:30:00Z', 'UTC', '22 November 2026, 13:30 UTC'],
+    ['0001-01-01T00:30:00Z', 'Etc/GMT+12', '31 December 1 BC, 12:30 GMT-12'],
+    ['9999-12-31T23:30:00Z', 'Etc/GMT-12', '1 January 10000, 11:30 GMT+12'],
   ])('%s in %s is %s', (at, timeZone, text) => {
     expect(writtenInstant(new Date(at), timeZone)).toBe(text)
   })
@@ -319,6 +321,11 @@ describe('time zones', () => {
       }),
       { seed: 20261120, numRuns: 2000 },
     )
+  })
+
+  test('the hours of a local year 0 or 10000 count as the first or the last date', () => {
+    expect(localDate(new Date('0001-01-01T00:00:00Z'), 'America/New_York')).toBe('0001-01-01')
+    expect(localDate(new Date('9999-12-31T23:59:59Z'), 'Pacific/Kiritimati')).toBe('9999-12-31')
   })
 
   test('a local instant is its date and time, beyond the year 9999 too', () => {

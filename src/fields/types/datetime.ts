@@ -1,13 +1,13 @@
 /** Instants, stored in UTC to the second. In a condition, a date means the whole local day in the acting user's time zone. */
-import { raw, type Sql, sql } from '../../platform/database/database.ts'
-import { dayRange, instantText, LAST_DATE, parseInstant } from '../../platform/time.ts'
+import { type Sql, sql } from '../../platform/database/database.ts'
+import { instantText, parseInstant } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar, timestampText, trimmed } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { type Meaning, type Moment, meaningOf } from '../date-tokens.ts'
-import { DATE_PATTERN, dayStart, inYears, localDay, TIME_PATTERN } from '../day-sql.ts'
+import { DATE_PATTERN, dayStart, instantsOf, inYears, localDay, TIME_PATTERN } from '../day-sql.ts'
 import { type Condition, type FieldTypeDefinition, type QueryContext, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import { readDate, readToken } from './date.ts'
@@ -54,10 +54,9 @@ export const datetime: FieldTypeDefinition = {
 function condition({ field, compare, operand }: Condition, { moment }: QueryContext): Sql {
   const column = columnOf(field)
   const meaning = momentOf(operand, moment)
-  if ('instant' in meaning) return scalar(column, compare, timestamp(meaning.instant))
-  const day = dayRange(meaning.day, moment.timeZone)
-  // In zones east of UTC, the last hours of 9999 in UTC would belong to a date in the year 10000. They count as the last date, as in groups.
-  const [from, to] = [timestamp(day.from), meaning.day === LAST_DATE ? raw("'infinity'::timestamp") : timestamp(day.to)]
+  if ('instant' in meaning) return scalar(column, compare, timestamp(timestampText(meaning.instant)))
+  const day = instantsOf(meaning.day, moment.timeZone)
+  const [from, to] = [timestamp(day.from), timestamp(day.to)]
   switch (compare) {
     case '=':
       return sql`(${column} >= ${from} and ${column} < ${to})`
@@ -81,7 +80,7 @@ function momentOf(operand: Operand, moment: Moment): Meaning {
   throw new Error(`No moment in ${operand.kind}`)
 }
 
-const timestamp = (instant: Date): Sql => sql`${timestampText(instant)}::timestamp`
+const timestamp = (text: string): Sql => sql`${text}::timestamp`
 
 function readInstant(value: unknown): Operand | null {
   const instant = typeof value === 'string' ? parseInstant(value) : null

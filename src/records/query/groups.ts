@@ -1,8 +1,9 @@
 /** Counts the records of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
-import { columnOf, timestampText } from '../../fields/cell-sql.ts'
+import { columnOf } from '../../fields/cell-sql.ts'
 import type { Moment } from '../../fields/date-tokens.ts'
+import { instantsOf } from '../../fields/day-sql.ts'
 import { type FieldDef, type TableDef, withArticle } from '../../fields/definition.ts'
 import type { Grouping } from '../../fields/field-type.ts'
 import { FIELD_TYPES, TYPES } from '../../fields/registry.ts'
@@ -10,7 +11,7 @@ import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
-import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
+import { addDays, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
 import { present, type Row } from '../cells/present.ts'
 import { withSortKeys } from '../found-users.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
@@ -120,7 +121,7 @@ async function countLocalDays({ db, signal }: Context, { selection, queryContext
     queryContext.moment.timeZone,
   )
   const spans = await onRecords.query<{ span: number | null; count: number }>(
-    sql`select width_bucket(${column}, ${edges.map(({ at }) => timestampText(at))}::timestamp[]) as span, count(*) as count
+    sql`select width_bucket(${column}, ${edges.map(({ at }) => at)}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
     undefined,
     signal,
@@ -139,17 +140,17 @@ function atMostMaxDays<T>(days: T[]): T[] {
 }
 
 /** Every local day on which an instant of these UTC dates can lie has its start here, and its end too if no other day of the list follows. */
-function edgesOf(dates: readonly string[], timeZone: string): { at: Date; day: string | null }[] {
+function edgesOf(dates: readonly string[], timeZone: string): { at: string; day: string | null }[] {
   const days = new Set<string>()
   for (const date of dates) {
-    const last = date === LAST_DATE ? date : localDate(instant(date, '23:59:59'), timeZone)
+    const last = localDate(instant(date, '23:59:59'), timeZone)
     for (let day = localDate(instant(date, '00:00:00'), timeZone); day < last; day = addDays(day, 1)) days.add(day)
     days.add(last)
   }
-  const edges: { at: Date; day: string | null }[] = []
+  const edges: { at: string; day: string | null }[] = []
   for (const day of days) {
-    const { from, to } = dayRange(day, timeZone)
-    if (edges.at(-1)?.at.getTime() === from.getTime()) edges.pop()
+    const { from, to } = instantsOf(day, timeZone)
+    if (edges.at(-1)?.at === from) edges.pop()
     edges.push({ at: from, day })
     if (day !== LAST_DATE) edges.push({ at: to, day: null })
   }
