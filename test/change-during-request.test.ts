@@ -1,4 +1,5 @@
 /** Changes a table over HTTP while another request that was admitted before runs its statements. */
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type Answer, testApp } from './support/app.ts'
@@ -118,6 +119,46 @@ describe('an email', () => {
     const preview = await as.post('/api/email/preview', mail)
     expect(statusOf(preview)).toBe('200 ')
     expect(preview.body.subject).toBe('To Ann')
+  })
+})
+
+describe('a page', () => {
+  /** Deletes the field, and creates and fills another one of the same name. */
+  const replacing = (table: number, field: object, value: unknown) => async () => {
+    await deleting(table)()
+    expect((await app.as(account.owner).post(`/api/table/${table}/fields/create`, { name: 'Amount', ...field })).body.id).toBe('amount')
+    expect(statusOf(await as.post(`/api/table/${table}/record/1/update`, { data: { amount: value } }))).toBe('200 ')
+  }
+
+  it.each([
+    ['of another type', AMOUNT, 5, { type: 'text' }, 'five'],
+    ['of a type with the same column', { name: 'Amount', type: 'select', options: ['One', 'Two'] }, 'Two', { type: 'user' }, '@me'],
+    [
+      'with other options',
+      { name: 'Amount', type: 'select', options: ['One', 'Two'] },
+      'Two',
+      { type: 'select', options: ['Eins', 'Zwei'] },
+      'Zwei',
+    ],
+  ])('has the values of a field %s that took the name of a deleted one meanwhile', async (_, before, held, after, value) => {
+    const table = await newTable([NAME, before], [{ name: 'a', amount: held }])
+    changeBefore(`from ${records(table)} r`, replacing(table, after, value))
+    const { body } = await as.post(`/api/table/${table}/records/query`, {})
+    const shown = (await as.get(`/api/table/${table}/record/1/get`)).body.data.amount
+    expect(body).toEqual([expect.objectContaining({ amount: shown })])
+    expect(shown).not.toBeNull()
+  })
+
+  it('that takes long is compared with the fields that it has then, whichever process has changed them', async () => {
+    const table = await newTable([NAME, AMOUNT], [{ name: 'a', amount: 5 }])
+    changeBefore(`from ${records(table)} r`, async () => {
+      // As another process does it: this one learns nothing of the change.
+      await queries.execute(sql`update fields set type = 'text' where table_id = ${table} and id = 'amount'`)
+      await queries.execute(sql`alter table ${recordsOf(table)} alter column amount type text collate "pg_c_utf8"`)
+      await queries.execute(sql`update tables set version = version + 1 where id = ${table}`)
+      await setTimeout(150)
+    })
+    expect((await as.post(`/api/table/${table}/records/query`, {})).body).toEqual([expect.objectContaining({ amount: '5' })])
   })
 })
 

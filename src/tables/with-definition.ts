@@ -1,11 +1,12 @@
 /** Runs reads and writes with a table's definition, and repeats them with a newer one if the table was changed or placed elsewhere (design.md §3). */
 
+import { fieldsById } from '../fields/by-id.ts'
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { isOutdated, isPlacedSince } from '../platform/database/outdated-definition.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
-import { tableDefinition, tableDefinitions } from './definition-cache.ts'
+import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
 /** Returned by work that finds its definition outdated, to be called again with a newer one. */
 export const STALE = Symbol('the definition is stale')
@@ -44,8 +45,9 @@ export async function withDefinition<T>(
 }
 
 /**
- * Does the same for work that only reads. Reading a converted cell by the old definition causes no database error, but gives a wrong
- * value, such as the title of an option in place of its id. While a conversion runs, the version is therefore checked afterwards.
+ * Does the same for work that only reads. Reading a cell by an old definition causes no database error if the field was converted, or deleted
+ * and created anew under its name, but gives a wrong value, such as the title of an option in place of its id. So the work is repeated if the
+ * fields mean something else afterwards.
  */
 export function readWithDefinition<T>(
   context: Pick<Context, 'db'>,
@@ -53,11 +55,39 @@ export function readWithDefinition<T>(
   work: (definition: TableDef) => Promise<T>,
 ): Promise<T> {
   return withDefinition<T>(context, table, async (definition) => {
+    const startedAt = performance.now()
     const result = await work(definition)
-    return definition.isConverting && (await hasChanged(context, definition)) ? STALE : result
+    return (await isOutdatedBy(context, definition, performance.now() - startedAt)) ? STALE : result
   })
 }
 
-async function hasChanged({ db }: Pick<Context, 'db'>, { id, version }: TableDef): Promise<boolean> {
-  return !(await db.readShort(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length
+/** Two changes of the table and a write take longer than this in practice, so no quicker read meets a field that another process has replaced. */
+const QUICK_MS = 100
+
+/**
+ * True if a cell may have been read by a definition that is not its own. What this process knows costs nothing: whoever wrote to a new field
+ * has read the definition with it. The database is asked while a conversion runs, and after a read that was not quick.
+ */
+async function isOutdatedBy({ db }: Pick<Context, 'db'>, definition: TableDef, tookMs: number): Promise<boolean> {
+  const { id, version, isConverting } = definition
+  const latest = guessedDefinition(db, id)
+  if (latest && latest.version > version && !hasSameFields(definition, latest)) return true
+  if (!isConverting && tookMs < QUICK_MS) return false
+  if ((await db.readShort(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length) return false
+  const present = (await tableDefinitions(db, [id])).get(id)
+  return isConverting || !present || !hasSameFields(definition, present)
+}
+
+/** True if the cells of each field mean the same by both definitions. Other fields, names and options may have been added. */
+function hasSameFields({ fields }: TableDef, later: TableDef): boolean {
+  const kept = fieldsById(later)
+  return fields.every((field) => {
+    const same = kept.get(field.id)
+    const titles = new Map(same?.options?.map(({ id, title }) => [id, title]))
+    return (
+      same?.type === field.type &&
+      same.lookup_table_id === field.lookup_table_id &&
+      (field.options ?? []).every(({ id, title }) => (titles.get(id) ?? title) === title)
+    )
+  })
 }
