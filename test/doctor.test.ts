@@ -1,22 +1,26 @@
 /** `npm run admin -- doctor`: each test creates a fault for real, and sees it found, named, and gone when it is undone. */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as listenOn, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { generate } from 'selfsigned'
-import { afterAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { catalogueAfter } from '../scripts/catalogue.ts'
 import { examine, type Report } from '../scripts/doctor/doctor.ts'
+import { checkSmtp } from '../scripts/doctor/reach-checks.ts'
 import { checkReceiverReach } from '../scripts/doctor/receiver-checks.ts'
+import { checkStorage } from '../scripts/doctor/storage-checks.ts'
 import { DEAD_LETTERS } from '../src/platform/jobs/queue.ts'
 import { readSettings } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
 import { emptyDatabase, testDatabase } from './support/database.ts'
+import { databaseProxy } from './support/database-proxy.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { programs } from './support/programs.ts'
 import { startSmtp } from './support/smtp.ts'
@@ -229,6 +233,54 @@ describe('what cannot be reached', () => {
       { check: 'storage.unreachable', problem: expect.stringMatching(/^The file storage s3:\/\/files cannot be used: /) },
     ])
     vi.unstubAllEnvs()
+  })
+})
+
+describe('servers that take connections and never answer', () => {
+  /** Like a store or a mail server that is suspended: its system takes connections, and the program is silent. */
+  async function silentServer(): Promise<number> {
+    const sockets: Socket[] = []
+    const server = listenOn((socket) => void sockets.push(socket.on('error', () => {})))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    return (server.address() as AddressInfo).port
+  }
+
+  test('as a bucket and as a mail server', async () => {
+    const port = await silentServer()
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'x')
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const bucket = `s3://files?endpoint=http://127.0.0.1:${port}&forcePathStyle=true`
+    const settings = readSettings({ ...sound, STORAGE: bucket, SMTP_URL: `smtp://127.0.0.1:${port}` })
+    const examined = { settings, environment: {}, database: { rows: async () => [] }, tryOut }
+    expect(await checkStorage(examined, { pageMs: 200 })).toMatchObject([
+      { check: 'storage.unreachable', problem: 'The file storage s3://files cannot be used: no answer within 0.2 s' },
+    ])
+    expect(await checkSmtp({ settings }, { signInMs: 200 })).toMatchObject([
+      { check: 'smtp.unreachable', problem: expect.stringContaining('no answer within 0.2 s') },
+    ])
+  })
+
+  test('as a database that falls silent during the checks', async () => {
+    const proxy = await databaseProxy()
+    const falling = async () => {
+      proxy.silence()
+      return null
+    }
+    const { findings } = await examine({ environment: { ...sound, DATABASE_URL: proxy.url }, tryOut: falling, databaseSilentMs: 1_000 })
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: 'database.unreachable',
+        severity: 'error',
+        problem: 'The database stopped answering during the checks: Query read timeout',
+      }),
+    )
+    await proxy.cut()
   })
 })
 

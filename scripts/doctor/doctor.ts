@@ -50,17 +50,23 @@ interface Options {
   environment?: Record<string, string | undefined>
   /** Tries the migrations; by default on a temporary server. */
   tryOut?: Examined['tryOut']
+  /** How long the database may be silent; a statement of the doctor may take five minutes. */
+  databaseSilentMs?: number
 }
 
 /** Examines the installation that the environment names. */
-export async function examine({ environment = process.env, tryOut = tryOnTemporaryServer }: Options = {}): Promise<Report> {
+export async function examine({
+  environment = process.env,
+  tryOut = tryOnTemporaryServer,
+  databaseSilentMs = STATEMENT_MS + 10_000,
+}: Options = {}): Promise<Report> {
   const report: Report = { findings: [], skipped: [], notes: [] }
   const settings = settingsOf(environment, report)
   if (!settings) return report
   report.findings.push(...checkSettings({ settings, environment }), ...(await checkDisks({ settings })))
   for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain, checkReceiverCertificate, checkReceiverReach])
     report.findings.push(...(await check({ settings })))
-  await onDatabase(settings, report, async (database) => {
+  await onDatabase(settings, report, databaseSilentMs, async (database) => {
     const examined = { settings, environment, database, tryOut }
     if (!(await appliedMigrations(database)).length) {
       report.findings.push(...(await checkServer(examined)), UNPREPARED)
@@ -107,17 +113,22 @@ function settingsOf(environment: Record<string, string | undefined>, { findings 
 }
 
 /** Opens the database for reading only, or reports why it cannot be. */
-async function onDatabase(settings: Settings, report: Report, use: (database: ExaminedDatabase) => Promise<void>): Promise<void> {
+async function onDatabase(
+  settings: Settings,
+  report: Report,
+  silentMs: number,
+  use: (database: ExaminedDatabase) => Promise<void>,
+): Promise<void> {
   try {
-    if (settings.databaseUrl) await reading({ connectionString: settings.databaseUrl }, use)
+    if (settings.databaseUrl) await reading({ connectionString: settings.databaseUrl, query_timeout: silentMs }, use)
     else if (existsSync(join(settings.dataDir, 'postgres'))) await readingEmbedded(settings, use)
     else report.findings.push(UNPREPARED)
   } catch (error) {
-    if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error
+    if (![MigrationError, EmbeddedPostgresError, DatabaseLost].some((kind) => error instanceof kind)) throw error
     report.findings.push({
       check: 'database.unreachable',
       severity: 'error',
-      problem: error.message,
+      problem: (error as Error).message,
       advice: settings.databaseUrl
         ? 'Look at DATABASE_URL, the server and the network between.'
         : `Look at ${join(settings.dataDir, 'postgres.log')}; if the data are broken, restore a backup.`,
@@ -135,15 +146,25 @@ async function readingEmbedded({ dataDir }: Settings, use: (database: ExaminedDa
 }
 
 async function reading(connection: pg.ClientConfig, use: (database: ExaminedDatabase) => Promise<void>): Promise<void> {
-  const options = '-c default_transaction_read_only=on -c TimeZone=UTC -c statement_timeout=300000 -c lock_timeout=10000'
+  const options = `-c default_transaction_read_only=on -c TimeZone=UTC -c statement_timeout=${STATEMENT_MS} -c lock_timeout=10000`
   const client = new pg.Client({ ...connection, options, connectionTimeoutMillis: 10_000, application_name: 'gridpost doctor' })
   client.on('error', () => {})
   try {
     await connect(client)
-    await use({ rows: async (text, values) => (await client.query(text, values)).rows as never })
+    await use({ rows: async (text, values) => (await client.query(text, values).catch(lost)).rows as never })
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+const STATEMENT_MS = 300_000
+
+/** The connection has ended or stays silent, so that no other check can be made either. */
+class DatabaseLost extends Error {}
+
+function lost(error: Error): never {
+  if (error instanceof pg.DatabaseError) throw error
+  throw new DatabaseLost(`The database stopped answering during the checks: ${error.message}`)
 }
 
 /** Makes one check. The others go on if a table is missing or closed to the role. */

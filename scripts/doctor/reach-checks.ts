@@ -1,17 +1,23 @@
 /** Servers that the service or its users must reach: the operator's mail server, PUBLIC_URL, and the way of inbound mail. */
-import { resolveMx } from 'node:dns/promises'
 import { createTransport } from 'nodemailer'
 import type { Examined, Finding } from './finding.ts'
+import { DNS } from './name-server.ts'
+import { within } from './within.ts'
 
 const TIMEOUT_MS = 10_000
+/** A server that answers byte by byte is never silent. */
+const SIGN_IN_MS = 30_000
 
-/** Connects and signs in to the operator's mail server, without sending a mail. */
-export async function checkSmtp({ settings: { smtpUrl } }: Pick<Examined, 'settings'>): Promise<Finding[]> {
+/** Connects and signs in to the operator's mail server, without sending a mail. @param options a test waits for a shorter time */
+export async function checkSmtp(
+  { settings: { smtpUrl } }: Pick<Examined, 'settings'>,
+  { signInMs = SIGN_IN_MS }: { signInMs?: number } = {},
+): Promise<Finding[]> {
   if (!smtpUrl) return []
   const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
   const transport = createTransport({ url: smtpUrl, ...timeouts })
   try {
-    await transport.verify()
+    await within(signInMs, () => transport.verify())
     return []
   } catch (error) {
     const { hostname, port } = new URL(smtpUrl)
@@ -70,7 +76,7 @@ async function statusOf(url: string): Promise<number | string> {
 export async function checkCatchDomain({ settings: { catchDomain, databaseUrl } }: Pick<Examined, 'settings'>): Promise<Finding[]> {
   if (!databaseUrl || catchDomain.endsWith('.localhost')) return []
   try {
-    if ((await resolveMx(catchDomain)).length) return []
+    if ((await DNS.resolveMx(catchDomain)).length) return []
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENODATA' && code !== 'ENOTFOUND')

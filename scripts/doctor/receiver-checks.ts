@@ -1,9 +1,9 @@
 /** The receiver of mail (docs/mail.md): its certificate, and whether other mail servers reach it. */
 import { X509Certificate } from 'node:crypto'
-import { resolveMx } from 'node:dns/promises'
 import { connect } from 'node:net'
 import { CertificateError, readCertificate } from '../../src/email/receiver/certificate.ts'
 import type { Examined, Finding } from './finding.ts'
+import { DNS } from './name-server.ts'
 
 const DAY_MS = 86_400_000
 /** A certificate that renews itself is renewed before this. */
@@ -57,7 +57,8 @@ function validity({ validToDate, subject }: X509Certificate): Finding[] {
 }
 
 /** The mail servers of the domain in DNS. Another check reports a domain without any. */
-const mailServersOf = async (domain: string): Promise<string[]> => (await resolveMx(domain).catch(() => [])).map(({ exchange }) => exchange)
+const mailServersOf = async (domain: string): Promise<string[]> =>
+  (await DNS.resolveMx(domain).catch(() => [])).map(({ exchange }) => exchange)
 
 /** Whether the mail servers in DNS answer. @param options tests have servers and a port of their own */
 export async function checkReceiverReach(

@@ -21,8 +21,11 @@ export async function checkReplicas({ database, settings }: Examined): Promise<F
   return found.flat()
 }
 
+/** A replica that is suspended takes connections, and may have one open when it falls silent. */
+const LIMITS = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 }
+
 async function obstacleAt(url: string, primary: PrimaryRow): Promise<string | undefined> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, application_name: 'gridpost doctor' })
+  const client = new pg.Client({ connectionString: url, ...LIMITS, application_name: 'gridpost doctor' })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -5,17 +5,24 @@ import { dirname, join } from 'node:path'
 import { pathOfThumbnail } from '../../src/files/thumbnails/thumbnail-keys.ts'
 import { bucketConfig } from '../../src/platform/storage/bucket.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
+import { within } from './within.ts'
 
 /** Uploads write the row first, and deletions remove the bytes last. Within this time they may differ. */
 const SETTLED_AFTER_MS = 3_600_000
 const GB = 2 ** 30
 
-export async function checkStorage(examined: Examined): Promise<Finding[]> {
+/** The most time for a page of a thousand names. */
+const PAGE_MS = 15_000
+
+/** @param options a test waits for a shorter time */
+export async function checkStorage(examined: Examined, { pageMs = PAGE_MS }: { pageMs?: number } = {}): Promise<Finding[]> {
   const { storage, storagePrevious } = examined.settings
   let stored: Map<string, Stored>
   try {
     // While files are moved to another storage, each is in one of the two.
-    const each = await Promise.all([storage, storagePrevious].flatMap((setting) => (setting === undefined ? [] : listStorage(setting))))
+    const each = await Promise.all(
+      [storage, storagePrevious].flatMap((setting) => (setting === undefined ? [] : listStorage(setting, pageMs))),
+    )
     stored = new Map(each.flatMap((files) => [...files]))
   } catch (error) {
     const line = String((error as Error).message).split('\n')[0]
@@ -33,7 +40,8 @@ export async function checkStorage(examined: Examined): Promise<Finding[]> {
   return compare(stored, await filesOf(examined.database))
 }
 
-const listStorage = (setting: string) => (setting.startsWith('s3://') ? listBucket(new URL(setting)) : listFolder(setting))
+const listStorage = (setting: string, pageMs: number) =>
+  setting.startsWith('s3://') ? listBucket(new URL(setting), pageMs) : listFolder(setting)
 
 interface Stored {
   bytes: number
@@ -58,13 +66,14 @@ async function listFolder(folder: string): Promise<Map<string, Stored>> {
   return stored
 }
 
-async function listBucket(url: URL): Promise<Map<string, Stored>> {
+async function listBucket(url: URL, pageMs: number): Promise<Map<string, Stored>> {
   const { ListObjectsV2Command, S3Client } = await import('@aws-sdk/client-s3')
   const s3 = new S3Client({ ...bucketConfig(url), maxAttempts: 1 })
   const stored = new Map<string, Stored>()
   let token: string | undefined
   do {
-    const page = await s3.send(new ListObjectsV2Command({ Bucket: url.hostname, ContinuationToken: token }))
+    const command = new ListObjectsV2Command({ Bucket: url.hostname, ContinuationToken: token })
+    const page = await within(pageMs, (abortSignal) => s3.send(command, { abortSignal }))
     for (const { Key, Size, LastModified } of page.Contents ?? [])
       if (Key) stored.set(Key, { bytes: Size ?? 0, changedAt: LastModified?.getTime() ?? 0 })
     token = page.NextContinuationToken
