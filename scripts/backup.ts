@@ -3,12 +3,12 @@
  * The npm package of Postgres brings no pg_dump and no pg_basebackup, so this does what pg_basebackup does (PostgreSQL manual,
  * "Making a Base Backup Using the Low Level API"): it works beside a running service, and needs the same major version to restore.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   copyFileSync,
   cpSync,
   existsSync,
-  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -18,7 +18,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { copyFile, link } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { z } from 'zod'
 import { loginFile } from '../src/demo/login.ts'
@@ -27,6 +29,7 @@ import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded
 import { isAlive } from '../src/platform/database/embedded/server.ts'
 import { readServiceFile, writeServiceFile } from '../src/platform/service-file.ts'
 import type { Settings } from '../src/settings.ts'
+import { withStaging } from './backup-staging.ts'
 import { ScriptError } from './runtime.ts'
 
 const FORMAT = 1
@@ -47,30 +50,27 @@ export async function backUp(settings: Settings, givenFile: string): Promise<num
   if (!existsSync(dirname(file))) throw new ScriptError(`${file} cannot be written: there is no such folder`)
   if (!existsSync(join(settings.dataDir, 'postgres'))) throw new ScriptError(`${settings.dataDir} holds no database yet`)
   process.umask(0o077)
-  const staging = mkdtempSync(join(settings.dataDir, 'backup-'))
-  try {
-    await copyDatabase(settings.dataDir, join(staging, 'postgres'))
+  return withStaging(settings.dataDir, file, async ({ folder, partial, signal }) => {
+    await copyDatabase(settings.dataDir, join(folder, 'postgres'), signal)
     // The files follow the database, because a file is stored before the row that refers to it.
     const files = filesFolder(settings)
-    if (files && existsSync(files)) copyTree(files, join(staging, 'files'), linkOrCopy, (path) => path.endsWith('~'))
+    if (files && existsSync(files))
+      await copyTree(files, join(folder, 'files'), { copy: linkOrCopy, omits: (path) => path.endsWith('~'), signal })
     for (const path of [join(settings.dataDir, 'secret-key'), loginFile(settings.dataDir)])
-      if (existsSync(path)) copyFileSync(path, join(staging, path.slice(settings.dataDir.length + 1)))
+      if (existsSync(path)) copyFileSync(path, join(folder, path.slice(settings.dataDir.length + 1)))
     const running = readServiceFile(settings.dataDir)
     // The mail catcher keeps its port, which integrations in the database name.
-    if (running) writeServiceFile(staging, { ...running, pid: null })
+    if (running) writeServiceFile(folder, { ...running, pid: null })
     const manifest: z.infer<typeof Manifest> = { format: FORMAT, postgres: majorVersion(), made_at: new Date().toISOString() }
-    writeFileSync(join(staging, MANIFEST), `${JSON.stringify(manifest)}\n`)
-    tar(['-czf', `${file}.partial`, '-C', staging, '.'])
-    renameSync(`${file}.partial`, file)
+    writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest)}\n`)
+    await tar(['-czf', partial, '-C', folder, '.'], signal)
+    renameSync(partial, file)
     return statSync(file).size
-  } finally {
-    rmSync(staging, { recursive: true, force: true })
-    rmSync(`${file}.partial`, { force: true })
-  }
+  })
 }
 
 /** Copies the running database. Postgres makes the copy consistent at its first start, by replaying the log of the time of the copy. */
-async function copyDatabase(dataDir: string, target: string): Promise<void> {
+async function copyDatabase(dataDir: string, target: string, signal: AbortSignal): Promise<void> {
   const postgres = await openEmbeddedPostgres({ dataDir })
   const client = new pg.Client({ ...postgres.connection, application_name: 'gridpost backup' })
   client.on('error', () => {})
@@ -81,7 +81,7 @@ async function copyDatabase(dataDir: string, target: string): Promise<void> {
     // The slot is temporary, so it ends with the connection; until then it keeps Postgres from recycling the log.
     await one('select pg_create_physical_replication_slot($1, true, true)', [`gridpost_backup_${process.pid}`])
     const { first = '' } = await one(`select pg_walfile_name(pg_backup_start('gridpost', true)) as first`)
-    copyTree(source, target, copyFileSync, isLeftOut)
+    await copyTree(source, target, { copy: copyFile, omits: isLeftOut, signal })
     // pg_control is copied last, so that the log is replayed from the start of the copy.
     copyFileSync(join(source, 'global', 'pg_control'), join(target, 'global', 'pg_control'))
     const { labelfile = '', last = '' } = await one('select labelfile, pg_walfile_name(lsn) as last from pg_backup_stop(false)')
@@ -101,37 +101,41 @@ const EMPTIED = /^(pg_wal|pg_dynshmem|pg_notify|pg_replslot|pg_serial|pg_snapsho
 const LEFT_OUT = /(^|\/)(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map|pg_internal\.init[^/]*|pgsql_tmp[^/]*|\.s\.PGSQL[^/]*)$/
 const isLeftOut = (path: string) => EMPTIED.test(path) || LEFT_OUT.test(path) || path === 'global/pg_control'
 
-/** Copies a folder whose files may be deleted during the copy. @param omits gets the path below `source` */
-function copyTree(source: string, target: string, copy: (from: string, to: string) => void, omits: (path: string) => boolean): void {
+interface Copying {
+  copy(from: string, to: string): Promise<void>
+  /** Gets the path below the folder. */
+  omits(path: string): boolean
+  signal: AbortSignal
+}
+
+/** Copies a folder whose files may be deleted during the copy. */
+async function copyTree(source: string, target: string, { copy, omits, signal }: Copying): Promise<void> {
   mkdirSync(target, { recursive: true })
-  const visit = (below: string) => {
+  const visit = async (below: string) => {
     for (const entry of readdirSync(join(source, below), { withFileTypes: true })) {
       const path = below ? `${below}/${entry.name}` : entry.name
       if (omits(path)) continue
+      signal.throwIfAborted()
       if (entry.isDirectory()) {
         mkdirSync(join(target, path))
-        visit(path)
-      } else if (entry.isFile()) unlessGone(() => copy(join(source, path), join(target, path)))
+        await visit(path)
+      } else if (entry.isFile()) await copy(join(source, path), join(target, path)).catch(unlessGone)
     }
   }
-  visit('')
+  await visit('')
 }
 
-function unlessGone(work: () => void): void {
-  try {
-    work()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
 }
 
 /** Stored files never change, so within one file system a second name is as good as a copy. */
-function linkOrCopy(from: string, to: string): void {
+async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
-    linkSync(from, to)
+    await link(from, to)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
-    copyFileSync(from, to)
+    await copyFile(from, to)
   }
 }
 
@@ -155,9 +159,9 @@ export async function restore(
   if (isThere && !replaces) throw new ScriptError(`${dataDir} holds a database already: add --replace, and it is put aside`)
   await requireUnused(dataDir)
 
-  const staging = mkdtempSync(join(dataDir, 'restore-'))
+  const staging = mkdtempSync(join(dataDir, `restore-${process.pid}-`))
   try {
-    tar(['-xzof', file, '-C', staging])
+    await tar(['-xzof', file, '-C', staging])
     const madeAt = checkManifest(staging, file)
     const aside = mkdtempSync(join(dataDir, 'before-restore-'))
     moveParts(settings, dataDir, aside)
@@ -251,10 +255,13 @@ async function countPeople(dataDir: string): Promise<{ accounts: number; users: 
   }
 }
 
-/** @throws ScriptError with the output of tar */
-function tar(args: string[]): void {
-  const { status, stderr, error } = spawnSync('tar', args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
-  if (error) throw new ScriptError(`tar is needed, and cannot be run: ${error.message}`)
+/** @throws ScriptError with the output of tar, also if it is killed by `signal` */
+async function tar(args: string[], signal?: AbortSignal): Promise<void> {
+  const child = spawn('tar', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' }, ...(signal && { signal }) })
+  const failed = once(child, 'error').then(([error]) => {
+    throw new ScriptError(`tar is needed, and cannot be run: ${(error as Error).message}`)
+  })
+  const [stderr, [status]] = await Promise.race([Promise.all([text(child.stderr), once(child, 'close')]), failed])
   const complaints = stderr.split('\n').filter((line) => line && !line.endsWith('file changed as we read it'))
   // GNU tar ends with 1 if a file that it read was unlinked at that moment; its copy is complete.
   if (status !== 0 && !(status === 1 && !complaints.length))

@@ -1,6 +1,9 @@
 /** Runs `npm run admin` on real databases. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { prepareData } from './support/prepared-data.ts'
@@ -245,6 +248,40 @@ test('a backup taken while users work restores everything elsewhere, files inclu
   const path = `/api/file/${record.data.file[0].path}`
   expect((await call(restored.url, path, { key: keys.account })).body).toContain('umlaut')
   await restored.stop()
+})
+
+test('a backup that is stopped leaves nothing behind, and the next one removes what a killed one has left', async () => {
+  const file = join(own.dataDir, 'stopped.tar.gz')
+  const copies = () => readdirSync(own.dataDir).filter((name) => name.startsWith('backup-'))
+  const begun = async () => {
+    const child = spawn('node_modules/.bin/node', ['scripts/admin.ts', 'backup', file], {
+      env: { ...process.env, DATA_DIR: own.dataDir },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const said = text(child.stderr)
+    const ended = once(child, 'close') as Promise<[number | null, string | null]>
+    await vi.waitFor(() => expect(copies()).toHaveLength(1), { timeout: 30_000, interval: 2 })
+    return { child, said, ended }
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const { child, said, ended } = await begun()
+    child.kill(signal)
+    expect([await ended, await said]).toEqual([[1, null], `The backup was broken off by ${signal}; nothing is left of it\n`])
+    expect([copies(), existsSync(file), existsSync(`${file}.partial`)]).toEqual([[], false, false])
+  }
+
+  const { child, ended } = await begun()
+  child.kill('SIGKILL')
+  await ended
+  const [left = ''] = copies()
+  writeFileSync(`${file}.partial`, 'half an archive')
+  writeFileSync(join(own.dataDir, left, 'target'), file)
+  // Another one that is still being written.
+  mkdirSync(join(own.dataDir, `backup-${process.pid}-abcdef`))
+  expect((await own.run('admin', ['doctor', '--json'])).stdout).toContain(`"examples":["${join(own.dataDir, left)}"]`)
+  expect((await admin(['backup', `${file}.new.tar.gz`])).code).toBe(0)
+  expect([copies(), existsSync(`${file}.partial`)]).toEqual([[`backup-${process.pid}-abcdef`], false])
+  rmdirSync(join(own.dataDir, `backup-${process.pid}-abcdef`))
 })
 
 async function writeRecord(): Promise<number> {

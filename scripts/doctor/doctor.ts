@@ -17,7 +17,7 @@ import { checkReceiverCertificate, checkReceiverReach } from './receiver-checks.
 import { checkReplicas } from './replica-checks.ts'
 import { checkIndexes, checkRecords, checkSystemTables, checkTriggers } from './schema-checks.ts'
 import { checkSettings } from './settings-checks.ts'
-import { checkDisks, checkStorage } from './storage-checks.ts'
+import { checkDisks, checkLeftovers, checkStorage } from './storage-checks.ts'
 
 export interface Report {
   findings: Finding[]
@@ -63,7 +63,7 @@ export async function examine({
   const report: Report = { findings: [], skipped: [], notes: [] }
   const settings = settingsOf(environment, report)
   if (!settings) return report
-  report.findings.push(...checkSettings({ settings, environment }), ...(await checkDisks({ settings })))
+  report.findings.push(...checkSettings({ settings, environment }), ...checkLeftovers({ settings }), ...(await checkDisks({ settings })))
   for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain, checkReceiverCertificate, checkReceiverReach])
     report.findings.push(...(await check({ settings })))
   await onDatabase(settings, report, databaseSilentMs, async (database) => {

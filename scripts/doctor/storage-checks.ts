@@ -4,6 +4,7 @@ import { access, opendir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathOfThumbnail } from '../../src/files/thumbnails/thumbnail-keys.ts'
 import { bucketConfig } from '../../src/platform/storage/bucket.ts'
+import { abandonedIn } from '../backup-staging.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 import { within } from './within.ts'
 
@@ -152,4 +153,23 @@ export async function checkDisks({ settings: { dataDir, storage } }: Pick<Examin
     })
   }
   return findings
+}
+
+/** Copies of the database that a killed command has left. Nobody looks after them, and they fill the disk. */
+export function checkLeftovers({ settings: { dataDir } }: Pick<Examined, 'settings'>): Finding[] {
+  return [
+    ...findingOf(abandonedIn(dataDir, 'backup'), {
+      check: 'disk.backup_leftovers',
+      severity: 'warning',
+      problem: (count) => `${counted(count, 'backup')} was killed, and its copy of the database is still there`,
+      advice: 'Remove the folder, or make another backup, which does so.',
+    }),
+    ...findingOf(abandonedIn(dataDir, 'restore'), {
+      check: 'disk.restore_leftovers',
+      severity: 'warning',
+      problem: (count) => `${counted(count, 'restore')} was killed, and its folder is still there`,
+      advice:
+        'If DATA_DIR is complete, remove the folder. Otherwise the previous data are in before-restore-…, and the restore can be repeated.',
+    }),
+  ]
 }
