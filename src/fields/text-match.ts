@@ -17,9 +17,8 @@ export function hasPart(title: string, compare: Compare, part: string): boolean 
 /** True for one or two characters, which a trigram index cannot find and almost every text contains: they match only the start of words. */
 export const isShortWord = (word: string): boolean => [...word].length <= 2
 
-/** True if a search for the word finds the title. @param wanted the word, lower-cased by `lowerCased` */
-export function hasWord(title: string, wanted: string): boolean {
-  const whole = lowerCased(title)
+/** True if a search for the word finds the title. Both have been lower-cased by `lowerCased`. */
+export function hasWord(whole: string, wanted: string): boolean {
   if (!isShortWord(wanted)) return whole.includes(wanted)
   for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) {
     if (at === 0 || !/[\p{L}\p{N}]$/u.test(whole.slice(0, at))) return true

@@ -178,9 +178,12 @@ function isInOrderOfIds({ options }: FieldSettings): boolean {
   return (options ?? []).every(({ id }, index, all) => index === 0 || id > (all[index - 1]?.id ?? 0))
 }
 
+/** The options with their titles in lower case: a search compares each of its words with up to 500 titles a field. */
+const lowerCasedOf = memo(({ options }: FieldSettings) => (options ?? []).map(({ id, title }) => ({ id, title: lowerCased(title) })))
+
 function search(field: FieldSettings, column: Sql, word: string): Sql | null {
   const wanted = lowerCased(word)
-  const found = (field.options ?? []).filter(({ title }) => hasWord(title, wanted)).map(({ id }) => id)
+  const found = lowerCasedOf(field).flatMap(({ id, title }) => (hasWord(title, wanted) ? [id] : []))
   return found.length ? sql`${column} = any(${found}::int[])` : null
 }
 
