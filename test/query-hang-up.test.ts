@@ -1,7 +1,7 @@
 /** A query is cancelled when its client disconnects, and its connection serves the next query. */
 import { expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
-import { sqlState } from '../src/platform/http/errors.ts'
+import { sqlState } from '../src/platform/database/database-errors.ts'
 import { testApp } from './support/app.ts'
 import { lockWaits, onEveryServer } from './support/servers.ts'
 import { queriesAround } from './support/statements.ts'

@@ -1,7 +1,7 @@
 /** The nodes of a Citus cluster: what is where, how full they are, and what a command that was killed has left. */
 import pg from 'pg'
+import { isDatabaseAway } from '../../src/platform/database/database-errors.ts'
 import { askNode, type NodeAddress, nameOfNode } from '../../src/platform/database/nodes/nodes.ts'
-import { isDatabaseAway } from '../../src/platform/http/errors.ts'
 import { memo } from '../../src/platform/memo.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 

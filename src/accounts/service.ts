@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database/database.ts'
 import { toTheSecond } from '../platform/database/database.ts'
-import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { isUniqueViolation } from '../platform/database/database-errors.ts'
+import { conflict, notFound } from '../platform/http/errors.ts'
 import { hashPassword } from '../platform/secrets.ts'
 
 export interface NewUser {

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Database, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { sqlState } from '../platform/http/errors.ts'
+import { sqlState } from '../platform/database/database-errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { withBuildLock } from './index-builds.ts'
 

@@ -3,8 +3,9 @@
  * membership; the checks follow in the order of contract.md §2. Every procedure and every plain route goes through `admit`.
  */
 import type { Database } from '../database/database.ts'
+import { sqlState } from '../database/database-errors.ts'
 import { isOutdatedPlan } from '../database/outdated-definition.ts'
-import { AppError, badInput, forbidden, notFound, sqlState } from '../http/errors.ts'
+import { AppError, badInput, forbidden, notFound } from '../http/errors.ts'
 import { MAX_ID } from '../http/schemas.ts'
 import { type Alongside, accessStatement, type ResourceIds, type Selectable } from './access-statement.ts'
 import {

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { getConstructionPlans, getMigrationPlans, PgBoss, type QueueOptions, type QueueResult } from 'pg-boss'
 import bossPackage from 'pg-boss/package.json' with { type: 'json' }
-import { isDatabaseAway } from '../http/errors.ts'
 import { DEAD_LETTERS, type Queue, queueOptions } from '../jobs/queue.ts'
+import { isDatabaseAway } from './database-errors.ts'
 import { missingRight } from './missing-right.ts'
 
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url))

@@ -1,5 +1,5 @@
 /** Errors of a database role that may not do what the service needs, in words for the operator. */
-import { sqlState } from '../http/errors.ts'
+import { sqlState } from './database-errors.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 const READ_ONLY_TRANSACTION = '25006'

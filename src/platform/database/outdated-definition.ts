@@ -1,8 +1,8 @@
 /** Recognises statements that fail because the table that they name was changed after they had been written. */
 import { TRPCError } from '@trpc/server'
 import pg from 'pg'
-import { sqlState } from '../http/errors.ts'
 import type { Database } from './database.ts'
+import { sqlState } from './database-errors.ts'
 
 /** Thrown when a table has been changed since its definition was read. */
 export const outdated = new Error('The definition of the table is outdated')

@@ -3,9 +3,9 @@
  * nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
  */
 import pg from 'pg'
-import { isDatabaseAway, sqlState } from '../../http/errors.ts'
 import { withinTime } from '../../time-limit.ts'
 import { type Database, raw, sql } from '../database.ts'
+import { isDatabaseAway, sqlState } from '../database-errors.ts'
 import type { PlacedRecords, Placement, RecordsNode, Statement } from '../records-plane.ts'
 import { cutConnection } from '../silent-connections.ts'
 import { openTransaction, WRITES_NOTHING } from '../transactions.ts'

@@ -1,0 +1,84 @@
+/** Recognises what has gone wrong in the database by the errors of `pg`, of Prisma and of its adapter. */
+
+/** The node whose connection the coordinator of a Citus cluster (14.0) has lost. Some of these errors have no SQLSTATE of their own. */
+export function lostNode({ message, where }: Error & { where?: unknown }): string | undefined {
+  const named = LOST_NODES.map((pattern) => pattern.exec(message)?.[1]).find(Boolean)
+  if (named || !message.startsWith('server closed the connection')) return named
+  return /while executing command on (\S+)/.exec(String(where))?.[1]
+}
+
+const LOST_NODES = [
+  /connection to the remote node (?:\S+@)?(\S+) failed/,
+  /could not establish any connections to the node (\S+) after/,
+  /failure on connection marked as essential: (\S+)/,
+  /failed to prepare transaction '.*' on host (\S+)/,
+]
+
+/** True for the loss of a connection to the database, for one that could not be opened, and for lacking resources of the server. */
+export function isDatabaseAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  const code = sqlState(thrown)
+  // Also the classes of lost connections and of lacking resources, such as a full disk or no free connection.
+  if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53'))) return true
+  // The socket of a server that does not run. A missing file has the same code, and nothing to do with the database.
+  if (code === 'ENOENT' && thrown.message.includes('connect ENOENT')) return true
+  return UNREACHABLE.has((thrown.cause as AdapterCause | undefined)?.kind) || LOST.some((text) => thrown.message.startsWith(text))
+}
+
+/** The messages of pg (8.23.1) for a lost connection; these errors have no code. */
+const LOST = ['Connection terminated', 'Client has encountered a connection error', 'Client was closed']
+
+const AWAY = new Set([
+  '25P03',
+  '25P04',
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P05',
+  '58030',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'P1001',
+  'P1008',
+  'P1017',
+  'P2024',
+  'P2028',
+])
+
+/** Prisma's adapter (7.10.0) replaces the code of a socket's error by a kind. */
+const UNREACHABLE = new Set<unknown>(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout'])
+
+interface AdapterCause {
+  kind?: unknown
+  originalCode?: unknown
+}
+
+interface ErrorMeta {
+  code?: unknown
+  driverAdapterError?: { cause?: AdapterCause }
+}
+
+/** The SQLSTATE of an error of `pg`, even if Prisma has wrapped it; undefined for other errors. */
+export function sqlState(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const { code, meta, cause } = thrown as { code?: unknown; meta?: ErrorMeta; cause?: unknown }
+  // Prisma's own codes hide the SQLSTATE: P2039 covers lock timeouts, deadlocks and more.
+  // A transaction that cannot begin or commit fails with the adapter's own error, which is not wrapped.
+  const original = meta?.driverAdapterError?.cause?.originalCode ?? (cause as AdapterCause | undefined)?.originalCode
+  if (typeof original === 'string') return original
+  if (typeof code === 'string' && !/^P2010$/.test(code)) return code
+  if (typeof meta?.code === 'string') return meta.code
+  return cause instanceof Error && cause !== thrown ? sqlState(cause) : undefined
+}
+
+/** True for a violated unique index, reported by Prisma or `pg`. */
+export function isUniqueViolation(thrown: unknown): boolean {
+  const state = sqlState(thrown)
+  return state === '23505' || state === 'P2002'
+}
