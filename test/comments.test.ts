@@ -262,13 +262,14 @@ describe('a mail among the comments', () => {
     }
   })
 
-  it('shows blind copies only to users who can write', async () => {
+  it('shows blind copies only to callers who can write', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     await email(account, record, 'email_out')
     const metadataFor = async (caller: Caller) => (await app.as(caller).get(`${record.path}/comments/get`)).body[0].metadata
-    expect(await metadataFor(account.member)).toMatchObject({ bcc: ['secret@example.com'] })
-    for (const caller of [account.viewer, account.keys.personalViewer])
+    for (const caller of [account.member, account.keys.account])
+      expect(await metadataFor(caller)).toMatchObject({ bcc: ['secret@example.com'] })
+    for (const caller of [account.viewer, account.keys.personalViewer, account.keys.accountReadOnly])
       expect(JSON.stringify(await metadataFor(caller))).not.toContain('secret@example.com')
   })
 })

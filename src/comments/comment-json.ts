@@ -23,12 +23,12 @@ const SHAPE: RowShape<RecordComment> = {
 export const writeRecordComment = rowWriter(SHAPE)
 export const writeRecordComments = listWriter(SHAPE)
 
-export const writeForViewers = listWriter<RecordComment>({
+export const writeForReaders = listWriter<RecordComment>({
   ...SHAPE,
   metadata: asJsonb(RecordComment.shape.metadata.transform(withoutBlindCopies)),
 })
 
-/** The metadata of an email as viewers see it: without the blind copies (contract.md §6, metadata). */
+/** The metadata of an email as callers without write access see it: without the blind copies (contract.md §6, metadata). */
 function withoutBlindCopies(metadata: RecordComment['metadata']): RecordComment['metadata'] {
   if (!metadata || !('bcc' in metadata)) return metadata
   const { bcc: _, recipients, ...rest } = metadata as { bcc: unknown; recipients?: { kind?: string }[] }

@@ -4,7 +4,7 @@ import type { RecordRef, RecordRow, TableRef } from '../platform/access/resource
 import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
 import { recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
-import { writeForViewers, writeRecordComment, writeRecordComments } from './comment-json.ts'
+import { writeForReaders, writeRecordComment, writeRecordComments } from './comment-json.ts'
 import type { CommentAttachment, RecordComment } from './schema.ts'
 import type { CommentTable, Followable, Subject, SubjectIds, SubjectResource, SubscriptionTable } from './subject.ts'
 
@@ -70,7 +70,8 @@ export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subjec
   sqlOf: (ids) => recordSql(table.id, ids),
   canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
   findAttachments: ({ db }, given) => tableAttachments(db, table, given),
-  writeComments: table.role === 'viewer' ? writeForViewers : writeRecordComments,
+  // A read-only key has no write access, whatever the role of its user (contract.md §6, metadata).
+  writeCommentsFor: ({ readOnly }) => (readOnly || table.role === 'viewer' ? writeForReaders : writeRecordComments),
   writeComment: writeRecordComment,
 })
 

@@ -26,8 +26,8 @@ import { type CommentTable, columnList, type Followable, type PlaceColumn, type 
 
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
-  { db }: Context,
-  { comments, belongs, writeComments }: Subject<Comment>,
+  { db, actor }: Context,
+  { comments, belongs, writeCommentsFor }: Subject<Comment>,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<WrittenList<Comment>> {
   const table = raw(comments.name)
@@ -39,7 +39,7 @@ export async function list<Comment>(
       order by c.id desc`,
     'comments:list',
   )
-  return writeComments(found)
+  return writeCommentsFor(actor)(found)
 }
 
 /**

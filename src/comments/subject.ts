@@ -67,8 +67,8 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   canBeMentioned(user: Sql): Sql
   /** @throws AppError 400 for a file that was not uploaded for comments on the subject */
   findAttachments(context: Context, given: readonly Attachment[]): Promise<FileEntry[]>
-  /** Writes rows of the id and the table's `columns` as the acting user may see them. */
-  writeComments: WriteList<Comment>
+  /** Writes rows of the id and the table's `columns` as the reader may see them. */
+  writeCommentsFor(reader: Actor): WriteList<Comment>
   /** Writes a comment that the acting user has just made, from its id on. */
   writeComment(cell: PrintedCell): WrittenJson<Comment>
 }

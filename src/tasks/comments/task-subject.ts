@@ -52,7 +52,7 @@ export const onTask = (
   notices: { comment: 'TASK_COMMENT', mention: 'task.comment.mention' },
   canBeMentioned: (user) => isReachable(user, task.space_id, actor),
   findAttachments: (context, given) => taskEntries(context, task.task_id, given),
-  writeComments: writeTaskComments,
+  writeCommentsFor: () => writeTaskComments,
   writeComment: writeTaskComment,
 })
 
