@@ -180,13 +180,18 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
   })
 }
 
+const API_PATH = /^\/(api|trpc)\//
+
 /** Answers 404, or 405 if the path has other methods, before the body of the request is read. */
 function answerUnknownPaths(app: FastifyInstance, refuseMethod: RefuseMethod): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done()
-    if (refuseMethod(request, reply)) return
-    const refusal = countByAddress(request.context) ?? new AppError('NOT_FOUND', 'No such path')
-    const { status, headers, body } = errorAnswer(refusal, request.id)
+    // Another method on the pixel or the inbound webhook is not counted, because these have no limit (contract.md §1).
+    const isOfApi = API_PATH.test(request.url)
+    if (!isOfApi && refuseMethod(request, reply)) return
+    const exceeded = countByAddress(request.context)
+    if (isOfApi && !exceeded && refuseMethod(request, reply)) return
+    const { status, headers, body } = errorAnswer(exceeded ?? new AppError('NOT_FOUND', 'No such path'), request.id)
     reply.code(status).headers(headers).send(body)
   })
 }

@@ -96,7 +96,7 @@ describe('rate limits', () => {
     expect(taken[2]).toMatchObject({ limit: 2, resetSeconds: 60 })
   })
 
-  it('are reported by address to callers without valid credentials, on REST, RPC and unknown paths', async () => {
+  it('are reported by address to callers without valid credentials, on REST, RPC, unknown paths, procedures and methods', async () => {
     minute('15:00:30')
     const { keys } = await app.account()
     const budget = ({ headers }: { headers: Headers }) =>
@@ -109,6 +109,8 @@ describe('rate limits', () => {
       [401, () => app.as(wrongKey).get('/trpc/spaces.list')],
       [401, () => app.as(null).send('/api/tasks/create', { method: 'POST', body: 'a=1', headers: { 'content-type': 'text/plain' } })],
       [404, () => app.as(keys.account).get('/api/nowhere')],
+      [404, () => app.as(keys.account).get('/trpc/no.such.procedure')],
+      [405, () => app.as(keys.account).get('/api/tasks/list')],
       [401, () => app.as(null).post('/api/auth/login', { email: 'nobody@example.com', password: 'not a password' })],
     ] as const
     for (const [index, [status, ask]] of asked.entries()) {
@@ -118,8 +120,8 @@ describe('rate limits', () => {
     // A known caller of a row that does not exist is counted as itself.
     const missing = await app.as(keys.account).get('/api/table/2000000000/get')
     expect([missing.status, budget(missing)]).toEqual([404, ['40', '39', '30', 'account']])
-    for (let left = 2; left >= 0; left--) expect(budget(await app.as(null).get('/api/spaces/list'))[1]).toBe(String(left))
-    for (const path of ['/api/spaces/list', '/api/nowhere', '/trpc/spaces.list']) {
+    for (let left = 9 - asked.length; left >= 0; left--) expect(budget(await app.as(null).get('/api/spaces/list'))[1]).toBe(String(left))
+    for (const path of ['/api/spaces/list', '/api/nowhere', '/api/tasks/list', '/trpc/spaces.list', '/trpc/no.such.procedure']) {
       const refused = await app.as(null).get(path)
       expect([refused.status, refused.headers.get('retry-after'), budget(refused)[1]], path).toEqual([429, '30', '0'])
     }

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, errorAnswer } from './errors.ts'
 import { jsonText } from './json-body.ts'
 import { bodyBytes, callerOfBody } from './large-bodies.ts'
-import type { RequestContext } from './request-context.ts'
+import { countByAddress, type RequestContext } from './request-context.ts'
 import type { CallContext } from './trpc.ts'
 import { Placeholders } from './written-json.ts'
 
@@ -59,6 +59,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       handler: async (req, res) => {
         // The library would read it before the context exists; over HTTP it has no meaning here.
         if ('connectionParams' in req.query) throw new AppError('BAD_REQUEST', 'connectionParams: is not a known key')
+        countUnknown(req.params.path, router, contextOf(req))
         if (req.method === 'POST') {
           req.body ??= '{}'
           // jsonText has checked the type; the library accepts fewer spellings of it.
@@ -85,6 +86,17 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       },
     })
   })
+}
+
+/**
+ * Counts calls of procedures that do not exist by the address of their caller, like paths that do not exist: no procedure authenticates it.
+ * @throws AppError 429
+ */
+function countUnknown(path: string, router: AnyRouter, request: RequestContext): void {
+  for (const name of path.split(',')) {
+    const exceeded = Object.hasOwn(router._def.procedures, name) ? undefined : countByAddress(request)
+    if (exceeded) throw exceeded
+  }
 }
 
 /**
