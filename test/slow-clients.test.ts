@@ -1,10 +1,10 @@
-/** Clients that send nothing, or send slowly, over raw connections. The times are shortened. */
+/** Clients that send nothing, or send slowly, or do not read, over raw connections. The times are shortened. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import type { ClientLimits } from '../src/platform/http/slow-clients.ts'
 import { testApp } from './support/app.ts'
 
@@ -25,11 +25,12 @@ async function serviceWith(limits: Partial<ClientLimits>) {
   await service.listen({ port: 0, host: '127.0.0.1' })
   closers.push(() => service.close())
   const { port } = service.server.address() as AddressInfo
-  return async (): Promise<Socket> => {
+  const open = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
     await once(socket, 'connect')
     return socket
   }
+  return Object.assign(open, { server: service.server })
 }
 
 /** Returns everything that arrives until the service closes the connection. */
@@ -102,6 +103,46 @@ describe('a connection is closed', () => {
     const socket = await open()
     socket.write(`${signIn(100, '/api/nowhere')}\r\n{`)
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 404 /)
+  })
+})
+
+describe('an answer that its client does not read', async () => {
+  const { owner, space, keys } = await app.account()
+  const fields = [{ name: 'Text', type: 'long_text' }]
+  const { id } = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Large', fields })).body
+  // More than the buffers of the system.
+  await app.db.query(sql`
+    insert into ${recordsOf(id)} (text, created_at, updated_at) select repeat('x', 100000), now(), now() from generate_series(1, 250)`)
+  const body = JSON.stringify({ limit: 1_000 })
+  const request = `${signIn(body.length, `/api/table/${id}/records/query`)}Authorization: Bearer ${keys.account}\r\n\r\n${body}`
+
+  /** Asks for the page, and stops reading after its first bytes. */
+  const ask = async (open: () => Promise<Socket>) => {
+    const socket = await open()
+    socket.write(request)
+    await once(socket, 'readable')
+    return socket
+  }
+
+  it.each<[string, Partial<ClientLimits>]>([
+    ['after a while', { answerWindowMs: 150 }],
+    ['earlier if all such answers together take too much memory', { mostUnreadBytes: 1_000_000, stalledMs: 100 }],
+  ])('is given up %s', async (_, limits) => {
+    const open = await serviceWith({ checkEveryMs: 20, ...limits })
+    const socket = await ask(open)
+    await vi.waitUntil(() => new Promise((resolve) => open.server.getConnections((_error, count) => resolve(count === 0))), 20_000)
+    socket.destroy()
+  })
+
+  it('is kept until then', async () => {
+    const socket = await ask(await serviceWith({ checkEveryMs: 20, answerWindowMs: 300_000, stalledMs: 300_000, mostUnreadBytes: 1 }))
+    await sleep(200)
+    let bytes = 0
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+    })
+    await vi.waitUntil(() => bytes > 25_000_000, 20_000)
+    socket.destroy()
   })
 })
 

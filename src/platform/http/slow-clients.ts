@@ -1,4 +1,4 @@
-/** Closes the connections of clients that send nothing or too slowly, and limits the number of connections. */
+/** Closes the connections of clients that send nothing or too slowly, or do not read, and limits the number of connections. */
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,8 +6,9 @@ import { type Entry, InProgress } from '../in-progress.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { respondToClientError } from './client-error.ts'
 import { BODY_LIMIT } from './trpc.ts'
+import { limitUnreadAnswers, UNREAD_LIMITS, type UnreadLimits } from './unread-answers.ts'
 
-export interface ClientLimits {
+export interface ClientLimits extends UnreadLimits {
   /** From the connection, or the first byte of a further request, to the end of the headers. */
   headersMs: number
   /** For a body of up to 1 MB. */
@@ -22,6 +23,7 @@ export interface ClientLimits {
 }
 
 export const CLIENT_LIMITS: Omit<ClientLimits, 'maxConnections'> = {
+  ...UNREAD_LIMITS,
   headersMs: 30_000,
   bodyMs: 30_000,
   largeBytesPerSecond: 65_536,
@@ -58,6 +60,7 @@ export const serverTimes = ({ headersMs, checkEveryMs }: ClientLimits) => ({
 /** Adds the hooks, which run before those of routes. */
 export function limitClients(app: FastifyInstance, limits: ClientLimits): void {
   limitBodies(app, limits)
+  limitUnreadAnswers(app, limits)
   limitConnections(app, limits)
 }
 
