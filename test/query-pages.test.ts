@@ -1,5 +1,6 @@
 /** Tests orders by several keys, and pages by cursor. */
 import { describe, expect, test } from 'vitest'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { everyType, makeRecords, makeTable } from './support/tables.ts'
 
@@ -31,6 +32,29 @@ async function names(body: object): Promise<string> {
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   return answer.body.map(({ name }: { name: string }) => name).join(' ')
 }
+
+describe('a page of more than 32 MB', async () => {
+  const large = await tableOf([
+    { name: 'Text', type: 'long_text' },
+    { name: 'Owner', type: 'user' },
+  ])
+  await app.db.query(sql`insert into ${recordsOf(large)} (text, owner, created_at, updated_at)
+    select repeat('x', 100000), ${account.owner.id}, now(), now() from generate_series(1, 400)`)
+  const message = 'The page has more than 32 MB; ask for fewer records with limit, or for fewer fields with fields'
+
+  // Later ones are prepared, and read the users in the same round trip.
+  test.each([1, 2, 3])('is refused, for the %s. time', async () => {
+    const { status, body } = await query({ limit: 1_000 }, account.viewer, large)
+    expect([status, body.message]).toEqual([400, message])
+  })
+
+  test('is read in parts', async () => {
+    const part = await query({ limit: 100, offset: 100 }, account.viewer, large)
+    expect([part.status, part.body.length]).toEqual([200, 100])
+    const { status, body } = await query({ limit: 1_000, fields: ['owner'] }, account.viewer, large)
+    expect([status, body.length]).toEqual([200, 400])
+  })
+})
 
 describe('an order of several keys', () => {
   test.each<[string, object[], string]>([

@@ -158,8 +158,8 @@ export function openDatabase(
     if (signal) {
       const next = following && named(following)
       const read = () =>
-        withConnection(pool, signal, (connected) =>
-          next ? runWithFollowing(connected, statement, next) : runStatement(connected, statement, isPrinted),
+        withConnection(pool, signal, (connected, cancel) =>
+          next ? runWithFollowing(connected, statement, next, cancel) : runStatement(connected, statement, isPrinted, cancel),
         )
       return queries.run(currentParty(), read, { signal, refusal: tooBusy })
     }

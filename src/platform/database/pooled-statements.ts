@@ -61,36 +61,47 @@ export interface FollowingRead {
   answered(rows: unknown[]): void
 }
 
-/** Runs the printed statement with the read that follows, in one round trip. */
-export async function runWithFollowing(client: pg.ClientBase, statement: Named, following: FollowingRead): Promise<pg.QueryResult> {
-  const [printed, read] = await runPrintedThen(client, statement, following.statement)
+/** Runs the printed statement with the read that follows, in one round trip. @param cancel as of `PrintedQuery` */
+export async function runWithFollowing(
+  client: pg.ClientBase,
+  statement: Named,
+  following: FollowingRead,
+  cancel: () => void,
+): Promise<pg.QueryResult> {
+  const [printed, read] = await runPrintedThen(client, statement, following.statement, cancel)
   following.answered(read.rows)
   return printed
 }
 
-export const runStatement = (of: pg.Pool | pg.ClientBase, statement: Named, isPrinted = false): Promise<pg.QueryResult> =>
-  (isPrinted ? runPrinted : runPrepared)(of, statement)
+/** @param cancel as of `PrintedQuery` */
+export const runStatement = (
+  of: pg.Pool | pg.ClientBase,
+  statement: Named,
+  isPrinted = false,
+  cancel?: () => void,
+): Promise<pg.QueryResult> => (isPrinted ? runPrinted(of, statement, cancel) : runPrepared(of, statement))
 
 /**
  * Runs statements on a connection of the pool, and cancels the one that is running when the signal aborts. The connection is released after
  * the cancel request, which must not hit the next statement.
+ * @param use gets the connection, and a function that cancels the statement on it
  */
 export async function withConnection<T>(
   pool: pg.Pool,
   signal: AbortSignal | undefined,
-  use: (client: pg.PoolClient) => Promise<T>,
+  use: (client: pg.PoolClient, cancel: () => void) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
   let cancelled: Promise<void> | undefined
-  const onAbort = () => {
-    cancelled = cancelQuery(client)
+  const cancel = () => {
+    cancelled ??= cancelQuery(client)
   }
-  signal?.addEventListener('abort', onAbort, { once: true })
+  signal?.addEventListener('abort', cancel, { once: true })
   try {
     signal?.throwIfAborted()
-    return await use(client)
+    return await use(client, cancel)
   } finally {
-    signal?.removeEventListener('abort', onAbort)
+    signal?.removeEventListener('abort', cancel)
     await cancelled
     client.release()
   }

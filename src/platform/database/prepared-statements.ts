@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { BoundedMap } from '../bounded-map.ts'
+import { AppError } from '../http/errors.ts'
 import { memo } from '../memo.ts'
 import { type DataRow, PrintedRows } from './printed-rows.ts'
 import { type ColumnDescription, RowReader } from './row-reader.ts'
@@ -197,17 +198,31 @@ function run(client: pg.Pool | pg.ClientBase, query: PreparedQuery): Promise<pg.
   return promise
 }
 
+/** The bytes of a page that a caller asks for, as PostgreSQL prints it. */
+const MOST_PAGE_MB = 32
+
 /** Keeps the rows as they were printed: no parser is called, and nothing is made of a value. */
 export class PrintedQuery extends PreparedQuery {
   readonly #rows = new PrintedRows()
+  readonly #cancel: (() => void) | undefined
 
-  constructor(statement: NamedStatement) {
+  /** @param cancel cancels the statement on the server; if given, rows of more than 32 MB are an error, and what follows is not kept */
+  constructor(statement: NamedStatement, cancel?: () => void) {
     super(statement)
     this._result.rows = this.#rows
+    this.#cancel = cancel
   }
 
   override handleDataRow(row: DataRow): void {
+    if (this._canceledDueToError) return
     row.addTo(this.#rows)
+    if (!this.#cancel || this.#rows.bytes <= MOST_PAGE_MB * 1_048_576) return
+    this._canceledDueToError = new AppError(
+      'BAD_REQUEST',
+      `The page has more than ${MOST_PAGE_MB} MB; ask for fewer records with limit, or for fewer fields with fields`,
+    )
+    this.#rows.free()
+    this.#cancel()
   }
 }
 
@@ -216,7 +231,11 @@ export interface Named extends Omit<NamedStatement, 'name'> {
   name?: string | undefined
 }
 
-/** Runs the statement. */
-export function runPrinted(client: pg.Pool | pg.ClientBase, { name = '', text, values }: Named): Promise<pg.QueryResult> {
-  return run(client, new PrintedQuery({ name, text, values }))
+/** Runs the statement. @param cancel as of `PrintedQuery` */
+export function runPrinted(
+  client: pg.Pool | pg.ClientBase,
+  { name = '', text, values }: Named,
+  cancel?: () => void,
+): Promise<pg.QueryResult> {
+  return run(client, new PrintedQuery({ name, text, values }, cancel))
 }

@@ -24,6 +24,11 @@ export class PrintedRows {
     return this.#starts.length
   }
 
+  /** The bytes of all values and of their lengths. */
+  get bytes(): number {
+    return this.#end
+  }
+
   /** Copies the values of a row, each after its length. */
   add(bytes: Buffer, start: number, end: number): void {
     const needed = this.#end + end - start

@@ -30,7 +30,10 @@ export interface RecordsNode {
    *   the places for such statements is free
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
-  /** Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row. */
+  /**
+   * Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row.
+   * @throws AppError 400 with a signal and more than 32 MB, of which no more is read then
+   */
   queryPrinted(statement: Statement, label?: string, signal?: AbortSignal, following?: Following): Promise<PrintedRows>
   /**
    * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all

@@ -61,7 +61,9 @@ class PreparedGroup {
   handleError(error: unknown, connection: Connection): void {
     // PostgreSQL has skipped the statements that follow, and has not parsed them.
     for (const { name } of this.#sent.slice(this.#answered)) delete connection.submittedNamedStatements[name]
-    this.callback(error)
+    // A statement that this process has cancelled fails with its reason, even if the next one was hit.
+    const cancelled = this.#sent.find((query) => query._canceledDueToError)
+    this.callback(cancelled ? cancelled._canceledDueToError : error)
   }
 }
 
@@ -80,14 +82,16 @@ export function runTogether(client: pg.ClientBase, statements: readonly NamedSta
 /**
  * Runs the statement as `runPrinted` does, and behind it another, with one round trip. The snapshot of the second is not older than that of
  * the first. Observers see one statement.
+ * @param cancel as of `PrintedQuery`
  * @throws the error of the one that fails
  */
 export async function runPrintedThen(
   client: pg.ClientBase,
   { name = '', text, values }: Named,
   following: NamedStatement,
+  cancel: () => void,
 ): Promise<[pg.QueryResult, pg.QueryResult]> {
-  const queries = [new PrintedQuery({ name, text, values }), new PreparedQuery(following)]
+  const queries = [new PrintedQuery({ name, text, values }, cancel), new PreparedQuery(following)]
   const results = await sentTogether(client, queries, client.query.bind(client) as unknown as SendGroup)
   for (const result of results) if (result instanceof Error) throw result
   return results as [pg.QueryResult, pg.QueryResult]

@@ -78,9 +78,11 @@ export class ReplicaConnections {
   /** @returns undefined if the replica has not replayed what is needed */
   async run(statement: Named, { isPrinted = false, following, signal }: RunOptions, needed: Needed): Promise<pg.QueryResult | undefined> {
     const read = () =>
-      withConnection(this.#pool, signal, async (client) => {
+      withConnection(this.#pool, signal, async (client, cancel) => {
         if (!(await hasReplayed(client, needed))) return undefined
-        return following ? runWithFollowing(client, statement, following) : runStatement(client, statement, isPrinted)
+        return following
+          ? runWithFollowing(client, statement, following, cancel)
+          : runStatement(client, statement, isPrinted, signal && cancel)
       })
     return signal ? this.#queries.run(currentParty(), read, { signal, refusal: tooBusy }) : read()
   }
