@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -20,6 +21,27 @@ it('accepts bodies of every content type, as REST does', async () => {
     expect((await call(record, type)).status, type).toBe(200)
   for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', null])
     expect((await call(type && '', type, 'tasks.badgeCount')).body.error.data.message, String(type)).toBe('Task is not on a record')
+})
+
+it('answers at most 64 MB to a batch: the calls beyond get an error of their own', async () => {
+  const fields = [{ name: 'Text', type: 'long_text' }]
+  const { id } = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Large', fields })).body
+  await app.db.query(sql`
+    insert into ${recordsOf(id)} (text, created_at, updated_at) select repeat('x', 100000), now(), now() from generate_series(1, 280)`)
+  const page = { table_id: id, limit: 1_000 }
+  const path = `${Array(3).fill('records.query').join()}?batch=1`
+  const answer = await fetch(`${app.url}/trpc/${path}`, {
+    method: 'POST',
+    body: JSON.stringify({ 0: page, 1: page, 2: page }),
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${keys.account}` },
+  })
+  expect(answer.status).toBe(207)
+  // To parse it would take longer than all the rest.
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  const refusal = bytes.indexOf('{"error":{"message":"The answers to the batch have more than 64 MB; send fewer calls at once"')
+  expect(refusal).toBeGreaterThan(-1)
+  expect(bytes.indexOf('{"error"', refusal + 1)).toBe(-1)
+  expect(bytes.indexOf('{"error"')).toBe(refusal)
 })
 
 it('refuses a body that is not JSON in UTF-8 with the common error body, and changes nothing', async () => {

@@ -49,7 +49,7 @@ export interface RequestContext {
   /** Over REST: sends the bytes in base64 as `data` of the answer, while they are read. The answer has an empty `data` and their `size`. */
   sendData?: ((bytes: Readable) => void) | undefined
   /** Set for RPC: what tRPC puts into its envelope for written JSON. */
-  embed?: (answer: WrittenJson<unknown>) => unknown
+  embed?: (answer: WrittenJson<unknown>, type: string) => unknown
   /** The written answers for which placeholders stand in the envelope (RPC). */
   placeholders?: Placeholders
   /** What a replica must have replayed for the reads of this request (read-your-writes.ts). */

@@ -16,6 +16,8 @@ import { Placeholders } from './written-json.ts'
 export const RPC_PREFIX = '/trpc/'
 /** Bytes of the body of a call, or of a batch of calls. */
 export const RPC_BODY_LIMIT = 4 * 1_048_576
+/** Of the answers to a batch of calls together. They are in memory until the last of them is there. */
+const ANSWERS_LIMIT_MB = 64
 
 /** Mounts /trpc. @param contextOf returns the context of a request, through which the response headers are set */
 export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
@@ -104,10 +106,17 @@ function countUnknown(path: string, router: AnyRouter, request: RequestContext):
  * envelope is sent in pieces, so there the text is parsed.
  */
 function embedding(request: RequestContext, isStreamed: boolean): RequestContext {
-  request.embed = (answer) => {
+  let bytes = 0
+  request.embed = (answer, type) => {
+    // A change has been made by now, so its answer cannot be refused.
+    if (type === 'query' && bytes + answer.bytes > ANSWERS_LIMIT_MB * 1_048_576) throw tooManyBytes()
+    bytes += answer.bytes
     if (isStreamed) return answer.toJSON()
     request.placeholders ??= new Placeholders()
     return request.placeholders.for(answer)
   }
   return request
 }
+
+const tooManyBytes = () =>
+  new AppError('BAD_REQUEST', `The answers to the batch have more than ${ANSWERS_LIMIT_MB} MB; send fewer calls at once`)

@@ -162,13 +162,13 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
             repeatable(request, current.actor, { path, key, raw: comparable(), headers }, () => proceed(current)),
           )
     for (const name in headers) request.setHeader(name, headers[name] as string)
-    return embedded(request, result)
+    return embedded(request, type, result)
   })
 
 /** The result; over RPC with what stands for written JSON in the envelope. */
-function embedded<Result extends { ok: boolean }>({ embed }: RequestContext, result: Result): Result {
+function embedded<Result extends { ok: boolean }>({ embed }: RequestContext, type: string, result: Result): Result {
   const { data } = result as { data?: unknown }
-  return embed && data instanceof WrittenJson ? { ...result, data: embed(data) } : result
+  return embed && data instanceof WrittenJson ? { ...result, data: embed(data, type) } : result
 }
 
 /** The keys of the input with their values; none if it is no object. */

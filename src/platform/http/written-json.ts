@@ -18,6 +18,11 @@ export class WrittenJson<T> {
     this.text = text
   }
 
+  /** Of a string, whose characters may have more than one byte, an approximation. */
+  get bytes(): number {
+    return this.text.length
+  }
+
   /** The whole value in parts, which follow one another. */
   parts(): JsonText[] {
     return [this.text]
