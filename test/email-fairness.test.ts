@@ -38,9 +38,9 @@ async function rawServer(onConnection: (socket: Socket) => void) {
   return { port: (server.address() as AddressInfo).port, sockets }
 }
 
-/** A new account with an integration, and a way to queue mails through it. */
-async function sender(integration: object = {}) {
-  const account = await app.account()
+/** An integration, of a new account unless another is given, and a way to queue mails through it. */
+async function sender(integration: object = {}, of?: Awaited<ReturnType<typeof app.account>>) {
+  const account = of ?? (await app.account())
   const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
   const created = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, {
     label: 'Desk',
@@ -69,7 +69,7 @@ async function sender(integration: object = {}) {
   }
   /** The subjects of the sender's mails in the order of their arrival. */
   const arrived = () => smtp.received.filter(({ email }) => email.from?.address === from).map(({ email }) => email.subject)
-  return { ...account, integration: created.body, send, sendMany, arrived }
+  return { ...account, integration: created.body, send, sendMany, arrived, account }
 }
 
 test('a server that hangs, trickles or refuses delays its own mails only', async () => {
@@ -174,6 +174,43 @@ test('an account with many mails leaves room for the others', async () => {
   expect([slow.connections, slow.received]).toEqual([3, []])
   end()
   await slow.close()
+})
+
+/** Says its part of a dialogue, one answer to each command, and nothing more after it. */
+const falling = (...answers: string[]) => {
+  return (socket: Socket) => {
+    const left = [...answers]
+    const answer = () => void (left.length && socket.write(`${left.shift()}\r\n`))
+    answer()
+    socket.on('data', answer)
+  }
+}
+
+test('servers that hang at any point keep no places from mails of other accounts and other integrations', async () => {
+  const servers = await Promise.all([
+    rawServer(() => {}),
+    rawServer(falling('220 hangs.example')),
+    rawServer(falling('220 hangs.example', '250 AUTH PLAIN')),
+    rawServer(falling('220 hangs.example', '250 AUTH PLAIN', '235 OK', '250 OK', '250 OK', '354 Go')),
+    rawServer((socket) => {
+      const timer = setInterval(() => socket.write('2'), 200)
+      socket.on('close', () => clearInterval(timer))
+    }),
+  ])
+  const [first, ...others] = await Promise.all(
+    servers.map(({ port }) => sender({ port, max_connections: 16, username: 'desk', password: 'secret' })),
+  )
+  if (!first) throw new Error('There is no server')
+  for (const hanging of [first, ...others]) await hanging.sendMany(16, 'late')
+  await expect.poll(() => servers.map(({ sockets }) => sockets.size), { timeout: 10_000 }).toEqual([16, 16, 16, 16, 16])
+  const startedAt = performance.now()
+  const [stranger, colleague] = [await sender(), await sender({}, first.account)]
+  await stranger.send('of another account')
+  await colleague.send('of another integration')
+  await expect.poll(stranger.arrived, { timeout: 10_000 }).toEqual(['of another account'])
+  await expect.poll(colleague.arrived, { timeout: 10_000 }).toEqual(['of another integration'])
+  // The first of the servers is given up after 15 s, and the others later.
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
 test.each([

@@ -15,6 +15,7 @@ import {
   stampAttempts,
 } from '../src/email/outbound/lease.ts'
 import { failedForAll } from '../src/email/outbound/outcome.ts'
+import { freePlaces, fullAccounts, hasRoom } from '../src/email/outbound/places.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -40,7 +41,7 @@ async function waiting(mails: number, integrations: object[]) {
   return account.id
 }
 
-const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 60, accountIds: [], unreachedIds: [], ...load })
+const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 60, places: [], unreachedIds: [], ...load })
 const passTime = (seconds: number) =>
   app.db.execute(sql`
     update outbound_emails set leased_until = leased_until - ${seconds} * interval '1 second', attempted_at = attempted_at - ${seconds} * interval '1 second'`)
@@ -126,8 +127,21 @@ test('the integrations of an account take turns, and so do accounts', async () =
 
 test('an account gets at most twenty mails at once, and those it has under way count', async () => {
   const account = await waiting(12, [{ max_connections: 20 }, { max_connections: 20 }])
-  expect(await lease({ accountIds: Array(15).fill(account) })).toHaveLength(5)
+  expect(await lease({ places: Array(15).fill({ accountId: account, isWaiting: false }) })).toHaveLength(5)
   expect(await lease()).toHaveLength(19)
+})
+
+test('connections that wait for their server take no places, but their account comes last, and has no more than its share', async () => {
+  const flood = await waiting(4, [{ max_connections: 20 }])
+  const open = Array(200).fill({ accountId: flood, isWaiting: true })
+  expect(await lease({ places: open, fullAccountIds: [flood] })).toEqual([])
+  const other = await waiting(1, [{}])
+  await app.db.execute(sql`update outbound_emails set due_at = created_at where account_id = ${flood}`)
+  expect((await lease({ places: open, limit: 1 })).map(({ account_id }) => account_id)).toEqual([other])
+  expect(await lease({ places: open })).toHaveLength(4)
+  expect([fullAccounts(open), freePlaces(open), hasRoom(open, flood)]).toEqual([[], 60, true])
+  const half = Array(300).fill({ accountId: flood, isWaiting: true })
+  expect([fullAccounts(half), freePlaces(half), hasRoom(half, flood), hasRoom(half, other)]).toEqual([[flood], 60, false, true])
 })
 
 test('an integration whose server was not reached gets one connection', async () => {

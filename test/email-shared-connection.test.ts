@@ -19,7 +19,7 @@ const smtp = await startSmtp()
 afterAll(() => smtp.close())
 const app = await testApp()
 const context = () => systemContext(app.deps)
-const recorder = { ...openStamping(context), ...openSettling(context) }
+const recorder = { ...openStamping(context), ...openSettling(context), wait: { begin() {}, end() {} } }
 
 /** Three mails, each on a record of its own by default, and leased. They go over one connection unless each has an integration of its own. */
 async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
@@ -42,11 +42,11 @@ async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
     await app.as(account.keys.account).post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject: `mail ${index}` })
   }
   const mailsPerConnection = new Map(ids.map((id) => [id, 10]))
-  const leases = await leaseDue(context(), { limit: 60, accountIds: [], unreachedIds: [], mailsPerConnection })
+  const leases = await leaseDue(context(), { limit: 60, places: [], unreachedIds: [], mailsPerConnection })
   expect(leases).toHaveLength(3)
   const [{ smtp_integration_id: integrationId, account_id: accountId }] = leases as [Lease]
   const send = (asked = leases.length, leaseMore: Sending['leaseMore'] = async () => []) =>
-    sendInTurn(context, recorder, { integrationId, accountId, held: new Set(leases.slice(0, asked)), asked, leaseMore })
+    sendInTurn(context, recorder, { integrationId, accountId, isWaiting: false, held: new Set(leases.slice(0, asked)), asked, leaseMore })
   return { account, table, leases: leases.toSorted((a, b) => a.comment_id - b.comment_id) as [Lease, Lease, Lease], send }
 }
 

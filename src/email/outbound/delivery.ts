@@ -20,11 +20,12 @@ import { patienceEnd } from './faults.ts'
 import { endLease, type Lease, LeaseLost, releaseLeases } from './lease.ts'
 import type { LoadedMail } from './loading.ts'
 import { failedForAll, isReached, type Outcome } from './outcome.ts'
+import type { ServerWait } from './places.ts'
 import type { Settling } from './settling.ts'
 import type { Stamping } from './stamping.ts'
 
-/** Records the steps of attempts. */
-export type Recorder = Settling & Stamping
+/** Records the steps of the attempts of a connection. */
+export type Recorder = Settling & Stamping & { wait: ServerWait }
 
 export interface Attempted {
   /** Whether the server was reached; undefined if no server was tried. */
@@ -103,12 +104,17 @@ async function handOver(
   content: ResolvedContent,
 ): Promise<Outcome> {
   const { message, envelopeFrom } = compose(context, mail, thread, content)
-  const beforeEnd = () => recorder.stamp({ lease, change: changeTo(mail, content) })
+  const beforeEnd = async () => {
+    recorder.wait.end()
+    await recorder.stamp({ lease, change: changeTo(mail, content) })
+    recorder.wait.begin()
+  }
   try {
     const server = serverOf(context, mail.server as ServerRow)
     const envelope = { from: envelopeFrom, to, id: envelopeIdOf(mail.metadata.messageId) }
     const dkim = await signerOf(context, mail.dkim)
     const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
+    recorder.wait.begin()
     const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
     const shown = { subject: content.subject, unresolved: content.unresolved }
     return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER, shown }
@@ -118,6 +124,8 @@ async function handOver(
     // A fault of the integration is no reason to drop the mail, even if the server calls it permanent.
     if (isFault) return { ...failedForAll({ ...failure, kind: 'temporary' }), fault: { version: mail.integration_version } }
     return { ...failedForAll(failure), refused: byAddress(refused) }
+  } finally {
+    recorder.wait.end()
   }
 }
 

@@ -6,16 +6,14 @@ import { type Context, type Deps, systemContext } from '../../platform/context.t
 import { type Database, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/http/errors.ts'
 import { memo } from '../../platform/memo.ts'
-import type { Recorder } from './delivery.ts'
-import { type Lease, leaseDue, leaseNext, makeDue, PER_ACCOUNT, RENEW_MS, renewLeases } from './lease.ts'
+import { type Lease, leaseDue, leaseNext, makeDue, RENEW_MS, renewLeases } from './lease.ts'
+import { freePlaces, fullAccounts, hasRoom, serverWait } from './places.ts'
 import type { Sending } from './prefetch.ts'
 import { sendEmail } from './queue.ts'
 import { sendInTurn } from './sending.ts'
 import { openSettling } from './settling.ts'
 import { openStamping } from './stamping.ts'
 
-/** How many connections a process uses at once. Most of them wait for a server. */
-const MAX_UNDERWAY = 60
 /** How often a process looks for emails without being woken: retries, and those that another process or the rate has left. */
 const POLL_MS = 1_000
 /** The pause after a look that has found nothing to send. */
@@ -61,7 +59,7 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   const log = deps.log.child({ queue: 'email.send' })
   const stopping = new AbortController()
   const context = (): Context => ({ ...systemContext(deps), log, signal: stopping.signal })
-  const recorder: Recorder = { ...openStamping(context), ...openSettling(context) }
+  const recorder = { ...openStamping(context), ...openSettling(context) }
   let wake = () => {}
   /** Wakes it even from a pause: a connection has become free. */
   let wakeAtOnce = () => {}
@@ -70,19 +68,18 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   function sendingOf(leases: readonly [Lease, ...Lease[]]): Sending {
     const [{ lease, smtp_integration_id: integrationId, account_id: accountId }] = leases
     return {
-      ...{ integrationId, accountId, held: new Set(leases), asked: mailsPerConnection.get(integrationId) ?? 1 },
+      ...{ integrationId, accountId, isWaiting: false, held: new Set(leases), asked: mailsPerConnection.get(integrationId) ?? 1 },
       leaseMore: async (most) =>
-        hasRoom(accountId) && !unreached.has(integrationId) ? leaseNext(context(), { integrationId, lease }, most) : [],
+        hasRoom([...underway.keys()], accountId) && !unreached.has(integrationId)
+          ? leaseNext(context(), { integrationId, lease }, most)
+          : [],
     }
   }
 
-  /** True if no other connection waits for one of this account to end. */
-  const hasRoom = (accountId: number) =>
-    underway.size < MAX_UNDERWAY && [...underway.keys()].filter((sending) => sending.accountId === accountId).length < PER_ACCOUNT
-
   async function send(sending: Sending): Promise<void> {
     try {
-      const { isReached, mailsAtOnce } = await sendInTurn(context, recorder, sending)
+      const wait = serverWait(sending, () => wakeAtOnce())
+      const { isReached, mailsAtOnce } = await sendInTurn(context, { ...recorder, wait }, sending)
       if (isReached !== undefined) unreached[isReached ? 'delete' : 'add'](sending.integrationId)
       if (mailsPerConnection.size >= MOST_KNOWN) mailsPerConnection.clear()
       mailsPerConnection.set(sending.integrationId, mailsAtOnce)
@@ -97,10 +94,11 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
 
   /** @returns false if it has looked for emails in vain */
   async function takeUp(): Promise<boolean> {
-    const limit = MAX_UNDERWAY - underway.size
+    const open = [...underway.keys()]
+    const limit = freePlaces(open)
     if (limit <= 0) return true
-    const accountIds = [...underway.keys()].map(({ accountId }) => accountId)
-    const leases = await leaseDue(context(), { limit, accountIds, unreachedIds: [...unreached], mailsPerConnection })
+    const fullAccountIds = fullAccounts(open)
+    const leases = await leaseDue(context(), { limit, places: open, fullAccountIds, unreachedIds: [...unreached], mailsPerConnection })
     for (const leased of Map.groupBy(leases, ({ lease }) => lease).values()) {
       const sending = sendingOf(leased as [Lease, ...Lease[]])
       underway.set(sending, send(sending))

@@ -8,6 +8,7 @@ import { type Database, type Sql, sql } from '../../platform/database/database.t
 import { formatInstant } from '../../platform/time.ts'
 import { DEFAULT_MAX_CONNECTIONS } from '../schema.ts'
 import { patienceEnd } from './faults.ts'
+import { PER_ACCOUNT, type Place } from './places.ts'
 
 /** A leased email. Of two workers that believe to have leased it, only the one whose number is stored may hand it over. */
 export interface Lease {
@@ -23,16 +24,15 @@ export interface Lease {
 interface Load {
   /** How many connections this process can take. */
   limit: number
-  /** The account of each connection that this process has taken. */
-  accountIds: readonly number[]
+  /** The connections that this process has. */
+  places: readonly Place[]
+  /** The accounts that get no more connections for now. */
+  fullAccountIds?: readonly number[]
   /** The integrations whose server was not reached last time: they get one connection until it is. */
   unreachedIds: readonly number[]
   /** How many emails a connection takes at once, by integration; one by default. */
   mailsPerConnection?: ReadonlyMap<number, number>
 }
-
-/** How many connections of one account a process has at once, so that accounts whose servers hang leave room for the others. */
-export const PER_ACCOUNT = 20
 
 const LEASE = sql`interval '30 seconds'`
 /** How often a lease is renewed, so that one failed renewal does not end it. */
@@ -66,7 +66,7 @@ export async function leaseDue({ db, now, transaction }: Context, load: Load): P
 const claim = (db: Database) => db.query(sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`, 'claim-mails')
 
 /** The integrations are found one by one in the index, because one of them can have a hundred thousand emails waiting. */
-const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
+const leasing = (now: Date, { limit, places, fullAccountIds = [], unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
   with recursive integrations (id) as (
     (select smtp_integration_id from outbound_emails where due_at is not null order by smtp_integration_id limit 1)
     union all
@@ -97,12 +97,17 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnectio
     from due group by 1, 2, 3
   ), turns as (
     select d.comment_ids, d.due_at,
-      coalesce(b.connections, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as place
+      coalesce(b.used, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as place, coalesce(b.waiting, 0) as waiting
     from by_connection d
-    left join (select account_id, count(*) as connections from unnest(${accountIds}::int[]) account_id group by 1) b using (account_id)
+    left join (
+      select account_id, count(*) filter (where not is_waiting) as used, count(*) filter (where is_waiting) as waiting
+      from unnest(${places.map(({ accountId }) => accountId)}::int[], ${places.map(({ isWaiting }) => isWaiting)}::boolean[]) b (account_id, is_waiting)
+      group by 1
+    ) b using (account_id)
+    where account_id <> all(${fullAccountIds}::int[])
   ), taken as materialized (
     select comment_ids, (random() * 2147483646)::int as lease
-    from turns where place <= ${PER_ACCOUNT} order by place, due_at, comment_ids limit ${limit}
+    from turns where place <= ${PER_ACCOUNT} order by place + waiting, due_at, comment_ids limit ${limit}
   ), locked as materialized (
     -- All workers wait for this statement, so it leaves out an email that a cancel or the end of an attempt has locked.
     select o.comment_id, t.lease from (select lease, unnest(comment_ids) as comment_id from taken) t

@@ -3,11 +3,11 @@ import type { Context } from '../../platform/context.ts'
 import { isOutage } from '../../platform/http/errors.ts'
 import { type Lease, releaseLeases } from './lease.ts'
 import { type LoadedMail, loadFirst, recordKey } from './loading.ts'
+import type { Place } from './places.ts'
 
 /** Leased emails of an integration that share a connection. */
-export interface Sending {
+export interface Sending extends Place {
   integrationId: number
-  accountId: number
   /** The leases that are not ended yet, and have to be renewed. */
   held: Set<Lease>
   /** How many emails the connection was to get; fewer of them mean that no other was due. */
@@ -35,7 +35,7 @@ export interface Prefetch {
 const MOST_HELD = 50
 
 /** @param context makes the context of a statement */
-export function openPrefetch(context: () => Context, { held, asked, leaseMore }: Sending): Prefetch {
+export function openPrefetch(context: () => Context, { held, asked, leaseMore }: Pick<Sending, 'held' | 'asked' | 'leaseMore'>): Prefetch {
   /** The emails that are not sent yet. The loaded ones come first. */
   const waiting = [...held]
   const loaded = new Map<Lease, LoadedMail>()
