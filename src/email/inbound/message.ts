@@ -2,10 +2,10 @@
  * Reads a raw message with postal-mime, and corrects what it does to the words of people: it joins flowed lines across quote depths, loses
  * parts behind a wrong boundary, and shows a text file as if the sender had typed it.
  */
-import { isUtf8 } from 'node:buffer'
 import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
 import { unflowed } from '../quoting/flowed.ts'
 import { Base64Lines, BodyLines } from './body-lines.ts'
+import { charsetOf } from './text-charset.ts'
 
 export interface MimeMessage extends Email {
   /** The media type of the message. */
@@ -131,8 +131,7 @@ class MessageParser extends Parser {
     if (!isText(node) || (isNamed(node) && node !== this.#namedBody)) return false
     node.decodeFlowedText = (text, deleteSpace) => unflowed(text.slice(0, MAX_FLOWED), deleteSpace)
     const { params } = node.contentType.parsed
-    // Old mail programs send the bytes of the Windows code page without naming it.
-    if (!params.charset && node.content && !isUtf8(node.content)) params.charset = 'windows-1252'
+    if (node.content) params.charset = charsetOf(new Uint8Array(node.content), params.charset, isHtml(node))
     return true
   }
 
@@ -171,6 +170,8 @@ function guessedBoundary(content: Buffer, isMultipart: boolean): string | undefi
   if (boundary === undefined || isMultipart || content.includes(`\n--${boundary}--`)) return boundary
   return undefined
 }
+
+const isHtml = ({ contentType }: MimeNode) => contentType.parsed.value === 'text/html'
 
 const isText = ({ contentType, contentDisposition }: MimeNode) =>
   ['text/plain', 'text/html'].includes(contentType.parsed.value) && contentDisposition.parsed.value !== 'attachment'

@@ -1,0 +1,35 @@
+/** Messages whose header says something else than their body: the words of the sender must be found all the same. */
+import { expect, test } from 'vitest'
+import { parseMail } from '../../src/email/inbound/mime.ts'
+
+const HEADER = 'From: Ann <ann@customer.example>\r\nSubject: Re: Our offer\r\n'
+const latin1 = (text: string) => Buffer.from(text, 'latin1')
+const message = (fields: string, body: Buffer | string) => Buffer.concat([Buffer.from(`${HEADER}${fields}\r\n\r\n`), Buffer.from(body)])
+const base64 = (body: Buffer) => body.toString('base64')
+const UTF_16 = 'Content-Type: text/plain; charset=utf-16\r\nContent-Transfer-Encoding: base64'
+
+test.each<[string, string, Buffer | string, string]>([
+  ['ASCII, although it is UTF-8', 'Content-Type: text/plain; charset=us-ascii', 'Schöne Grüße', 'Schöne Grüße'],
+  ['a set that the gateway did not know', 'Content-Type: text/plain; charset=unknown-8bit', 'Schöne Grüße', 'Schöne Grüße'],
+  ['the same, in the Windows code page', 'Content-Type: text/plain; charset=unknown-8bit', latin1('Schöne Grüße'), 'Schöne Grüße'],
+  ['Latin-1, although it is UTF-8', 'Content-Type: text/plain; charset=iso-8859-1', 'Schöne Grüße', 'Schöne Grüße'],
+  ['UTF-8, although it is the Windows code page', 'Content-Type: text/plain; charset=utf-8', latin1('Schöne Grüße'), 'Schöne Grüße'],
+  [
+    'UTF-8, of which a character is cut',
+    'Content-Type: text/plain; charset=utf-8',
+    Buffer.concat([Buffer.from('Schöne Grüße '), latin1('\xc3')]),
+    'Schöne Grüße \ufffd',
+  ],
+  ['UTF-8 in single quotes', "Content-Type: text/plain; charset='utf-8'", 'Schöne Grüße', 'Schöne Grüße'],
+  ['UTF-16 with the mark of big-endian', UTF_16, base64(Buffer.from('\ufeffGrüße', 'utf16le').swap16()), 'Grüße'],
+  ['UTF-16 without a mark', UTF_16, base64(Buffer.from('Grüße', 'utf16le')), 'Grüße'],
+  ['KOI8-R', 'Content-Type: text/plain; charset=koi8-r', Buffer.from([0xe4, 0xc1]), 'Да'],
+  [
+    'none, and the HTML says KOI8-R',
+    'Content-Type: text/html',
+    Buffer.concat([latin1('<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>'), Buffer.from([0xe4, 0xc1])]),
+    'Да',
+  ],
+])('a text whose character set is %s is readable', async (_, fields, body, expected) => {
+  expect((await parseMail(message(fields, body))).visibleText).toBe(expected)
+})
