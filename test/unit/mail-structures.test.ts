@@ -33,3 +33,41 @@ test.each<[string, string, Buffer | string, string]>([
 ])('a text whose character set is %s is readable', async (_, fields, body, expected) => {
   expect((await parseMail(message(fields, body))).visibleText).toBe(expected)
 })
+
+test.each<[string, string, string, string]>([
+  ['whose type is no type', 'Content-Type: text; charset=utf-8', 'Wir nehmen es für März.', 'Wir nehmen es für März.'],
+  ['whose type has a space', 'Content-Type: plain text', 'We take it.', 'We take it.'],
+  ['whose type is empty', 'Content-Type:', 'We take it.', 'We take it.'],
+  ['in Markdown', 'Content-Type: text/markdown', 'We **take** it.', 'We **take** it.'],
+  ['in enriched text', 'Content-Type: text/enriched', 'We take it.', 'We take it.'],
+  [
+    'that is not in base64, whatever its header says',
+    'Content-Type: text/plain\r\nContent-Transfer-Encoding: base64',
+    'Thanks, we take the offer as it is.\r\n\r\nAnn',
+    'Thanks, we take the offer as it is.\n\nAnn',
+  ],
+  [
+    'in base64 with characters that do not belong there',
+    'Content-Type: text/plain\r\nContent-Transfer-Encoding: base64',
+    `!${base64(Buffer.from('We take it, but not before March.')).replace(/(.{7})/g, '$1 ')}`,
+    'We take it, but not before March.',
+  ],
+  [
+    'in a part without an empty line',
+    'Content-Type: multipart/mixed; boundary=x',
+    '--x\r\nContent-Type: text/plain\r\nWe take it, says Ann.\r\n--x--\r\n',
+    'We take it, says Ann.',
+  ],
+])('the words of a body %s are the text', async (_, fields, body, expected) => {
+  const mail = await parseMail(message(fields, body))
+  expect(mail.visibleText).toBe(expected)
+  expect(mail.attachments).toEqual([])
+})
+
+test('a file with words in its encoding, a calendar and a multipart without words stay what they are', async () => {
+  const file = 'Content-Type: application/x-notes\r\nContent-Transfer-Encoding: base64'
+  expect((await parseMail(message(file, 'not base64, really'))).attachments).toHaveLength(1)
+  expect((await parseMail(message('Content-Type: text/calendar; method=REPLY', 'BEGIN:VCALENDAR'))).attachments).toHaveLength(1)
+  const empty = '--x\r\nContent-Type: text/plain\r\n\r\n--x--\r\n'
+  expect((await parseMail(message('Content-Type: multipart/mixed; boundary=x', empty))).visibleText).toBe('')
+})

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /**
  * Collects the lines of a body in one buffer. The collector of postal-mime 4.0 keeps two objects for each line, which takes minutes and
  * gigabytes for a body of 20 MB with a character on each line.
@@ -52,6 +54,14 @@ export class Base64Lines extends BodyLines {
     this.copy(lines)
   }
 
+  /** The lines as they are, if they are words that only the header says to be in base64; otherwise undefined. For a text only. */
+  unencoded(): ArrayBuffer | undefined {
+    const line = this.collected.subarray(0, MAX_FIRST_LINE).toString('latin1').trimStart().split(/\r?\n/)[0]?.trimEnd() ?? ''
+    if (/^[A-Za-z0-9+/=]*$/.test(line)) return undefined
+    const read = Buffer.from(line.replace(/[-_]/g, ''), 'base64')
+    return isUtf8(read) && read.every((byte) => byte >= 0x20 || CONTROLS_OF_TEXT.has(byte)) ? undefined : bytesOf(this.collected)
+  }
+
   override async finalize(): Promise<ArrayBuffer> {
     const { collected } = this
     // Node leaves out what is not a letter of the alphabet, but reads - and _ as letters of another one.
@@ -72,6 +82,9 @@ export class Base64Lines extends BodyLines {
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Buffer) => (buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength)
 
+const MAX_FIRST_LINE = 1_024
+/** Tab, the ends of lines and pages, and the escape character of ISO-2022. */
+const CONTROLS_OF_TEXT = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x1b])
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 

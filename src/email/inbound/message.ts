@@ -30,7 +30,23 @@ const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822Nestin
 export async function readMessage(raw: Uint8Array): Promise<MimeMessage> {
   const reader = new MessageParser(LIMITS)
   const email = await reader.parse(raw)
-  return { ...email, type: reader.root.contentType.parsed.value, parts: leavesOf(reader.root).map(partOf) }
+  const parts = leavesOf(reader.root).map(partOf)
+  const isEmpty = !email.text?.trim() && !email.html && !email.attachments.length
+  const text = isEmpty && parts.every(({ content }) => isBlank(content)) ? textAround(raw) || email.text : email.text
+  return { ...email, ...(text !== undefined && { text }), type: reader.root.contentType.parsed.value, parts }
+}
+
+const isBlank = (content: Uint8Array) => content.every((byte) => byte <= 0x20)
+
+/** The lines below the header that belong to no part, such as those that follow a boundary at once and were taken for header fields. */
+function textAround(raw: Uint8Array): string {
+  const whole = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_FLOWED)).toString('utf8')
+  const start = whole.search(/\r?\n\r?\n/)
+  const lines = start < 0 ? [] : whole.slice(start).split(/\r?\n/)
+  return lines
+    .filter((line) => !/^(--|content-[\w-]+:|mime-version:)/i.test(line))
+    .join('\n')
+    .trim()
 }
 
 /** A node of the tree that postal-mime 4.0 builds. Its types do not contain the tree, so the tests notice when an update changes it. */
@@ -70,8 +86,8 @@ class MessageParser extends Parser {
   /** The text part that is the body although it has a file name. */
   #namedBody: MimeNode | undefined
   readonly #isRepair: boolean
-  /** The parts that have had lines. */
-  readonly #bodies = new WeakSet<MimeNode>()
+  /** The parts that have had lines, and what collects those in base64. */
+  readonly #bodies = new WeakMap<MimeNode, Base64Lines | undefined>()
   /** Where the last line begins. */
   #lastLine: number | undefined
 
@@ -101,10 +117,10 @@ class MessageParser extends Parser {
     const node = this.currentNode
     if (node.state !== 'body' || !node.contentDecoder) return undefined
     if (!this.#bodies.has(node)) {
-      this.#bodies.add(node)
       const { encoding } = node.contentTransferEncoding
-      if (BASE64.test(encoding)) node.contentDecoder = new Base64Lines()
-      else if (!QUOTED_PRINTABLE.test(encoding)) node.contentDecoder = new BodyLines()
+      const base64 = BASE64.test(encoding) ? new Base64Lines() : undefined
+      this.#bodies.set(node, base64)
+      if (base64 || !QUOTED_PRINTABLE.test(encoding)) node.contentDecoder = base64 ?? new BodyLines()
     }
     return node.contentDecoder
   }
@@ -121,6 +137,7 @@ class MessageParser extends Parser {
 
   /** Called for each node of the finished tree, parents first. */
   override async collectNode(node: MimeNode, alternative: MimeNode | false, isRelated: boolean): Promise<void> {
+    if (isTextInFact(node, this.root)) node.contentType.parsed.value = 'text/plain'
     if (node === this.root) this.#namedBody = namedBody(node)
     if (isWithoutParts(node, this.root)) await this.#repair(node)
     await super.collectNode(node, alternative, isRelated)
@@ -131,6 +148,7 @@ class MessageParser extends Parser {
     if (!isText(node) || (isNamed(node) && node !== this.#namedBody)) return false
     node.decodeFlowedText = (text, deleteSpace) => unflowed(text.slice(0, MAX_FLOWED), deleteSpace)
     const { params } = node.contentType.parsed
+    node.content = this.#bodies.get(node)?.unencoded() ?? node.content
     if (node.content) params.charset = charsetOf(new Uint8Array(node.content), params.charset, isHtml(node))
     return true
   }
@@ -170,6 +188,16 @@ function guessedBoundary(content: Buffer, isMultipart: boolean): string | undefi
   if (boundary === undefined || isMultipart || content.includes(`\n--${boundary}--`)) return boundary
   return undefined
 }
+
+/** True for a body that mail programs show as plain text: its type is not one at all, or a kind of text that they do not know. */
+function isTextInFact({ contentType, contentDisposition, ...node }: MimeNode, root: MimeNode): boolean {
+  const { value, params } = contentType.parsed
+  if (contentType.multipart || contentDisposition.parsed.value === 'attachment') return false
+  if (contentDisposition.parsed.params.filename || params.name) return false
+  if (!IS_TYPE.test(value)) return true
+  return node.parentNode === root.parentNode && value.startsWith('text/') && !['text/plain', 'text/html', 'text/calendar'].includes(value)
+}
+const IS_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
 
 const isHtml = ({ contentType }: MimeNode) => contentType.parsed.value === 'text/html'
 
