@@ -116,6 +116,35 @@ describe('a line break', () => {
   )
 })
 
+describe('the stored password of an integration', () => {
+  const secure = { ...server, host: 'localhost', port: 465, tls: 'tls', username: 'desk', password: 'secret' }
+  const plain = { ...secure, port: 25, tls: 'none' }
+  const omitPassword = ({ password: _, ...rest }: { password?: unknown }) => rest
+  const again = 'must be given again for another host, and where no certificate proves that the server is the same'
+
+  test.each<[string, object, object, number]>([
+    ['another host', secure, { host: '127.0.0.1' }, 400],
+    ['another host and another user', secure, { host: '127.0.0.1', username: 'eve' }, 400],
+    ['no TLS any more', secure, { tls: 'none' }, 400],
+    ['another port without TLS', plain, { port: 2525 }, 400],
+    ['another host, with a password', secure, { host: '127.0.0.1', password: 'other' }, 200],
+    ['another host, and no password any more', secure, { host: '127.0.0.1', password: null }, 200],
+    ['another port of a host with a certificate', secure, { port: 587, tls: 'starttls' }, 200],
+    ['TLS from now on', plain, { port: 465, tls: 'tls' }, 200],
+    ['the same host in other letters', secure, { host: 'LOCALHOST' }, 200],
+    ['another host, where there was no password', { ...secure, password: null }, { host: '127.0.0.1' }, 200],
+  ])('%s', async (_, before, change, expected) => {
+    const { body: created } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, before)
+    const { status, body } = await app.as(account.admin).post(`/api/smtp/${created.id}/update`, change)
+    expect([status, body.message?.slice(0, 9)]).toEqual([expected, expected === 400 ? 'password:' : undefined])
+    if (expected === 400) expect(body.message).toContain(again)
+    const list = await app.as(account.admin).get(`/api/space/${account.space}/smtp/list`)
+    const stored = list.body.find(({ id }: { id: number }) => id === created.id)
+    // A refused update has changed nothing.
+    expect(stored).toMatchObject(expected === 400 ? created : omitPassword(change))
+  })
+})
+
 describe('a recipient', () => {
   test.each<[string, unknown]>([
     ['empty', ''],

@@ -230,7 +230,8 @@ export const smtpDocs = operationDocs('Email', {
   update: {
     summary: 'Update an SMTP integration',
     description:
-      'Fields that are absent stay unchanged; `password: null` and `username: null` clear these two. Another `dkim.selector` makes a new key.',
+      'Fields that are absent stay unchanged; `password: null` and `username: null` clear these two. Another `dkim.selector` makes a new key. ' +
+      'A stored password has to be given again with another `host`, without TLS where there was TLS, and with another `port` without TLS.',
     example: { input: { label: 'Sales EU' }, output: { ...integration, label: 'Sales EU' } },
     errors: { 409: 'Deleted meanwhile' },
   },

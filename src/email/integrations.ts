@@ -88,7 +88,7 @@ export async function create(
 
 /**
  * An absent key keeps its value, null clears it. An update without a difference keeps `updated_at`.
- * @throws AppError 400 as for `create`; 409 when the integration has just been deleted
+ * @throws AppError 400 as for `create`, and when the stored password would go to another server; 409 when the integration has just been deleted
  */
 export async function update(
   context: Context,
@@ -104,8 +104,7 @@ export async function update(
     const present = await readIntegration(db, integration_id, sql`for update`)
     if (!present) throw conflict('The SMTP integration has just been deleted')
     const next = { ...present, ...defined(named), has_password: password === undefined ? present.has_password : password !== null }
-    // Senders and domains must agree after the update, whichever of the two it changes.
-    if (named.from_domains || named.from_identities) checkSenders(next.from_domains, next.from_identities)
+    checkUpdate(present, next, input)
     const isKeyReplaced = dkim !== undefined && !isSameKey(present.dkim, dkim)
     // A given password counts as a change, because it cannot be compared with the encrypted one.
     if (typeof password !== 'string' && !isKeyReplaced && isDeepStrictEqual(next, present)) return present
@@ -136,6 +135,17 @@ export async function update(
     await audit(context, 'integration.updated', { id: integration_id, name: next.label, spaceId: space_id, detail: { changed } })
     return updated
   })
+}
+
+/** @throws AppError 400 */
+function checkUpdate(before: SmtpIntegration, after: SmtpIntegration, input: SmtpIntegrationUpdate): void {
+  // Senders and domains must agree after the update, whichever of the two it changes.
+  if (input.from_domains || input.from_identities) checkSenders(after.from_domains, after.from_identities)
+  const isOtherHost = after.host.toLowerCase() !== before.host.toLowerCase()
+  const isUnproven = after.tls === 'none' && (before.tls !== 'none' || after.port !== before.port)
+  // Somebody who does not know the stored password could otherwise have it sent to a server of their own.
+  if (before.has_password && input.password === undefined && (isOtherHost || isUnproven))
+    throw badInput('password', 'must be given again for another host, and where no certificate proves that the server is the same')
 }
 
 /** Stores the secrets that are given. */
