@@ -161,6 +161,20 @@ describe('an automatic mail', () => {
     expect((await mail('out-of-office')).isAutomatic).toBe(true)
   })
 
+  test('is a report that is neither a bounce nor a complaint, such as that of a failed check of signatures', async () => {
+    const report = ['--r', 'Content-Type: message/feedback-report', '', 'Feedback-Type: auth-failure', '', '--r--']
+    const from = [
+      'From: dmarc@customer.example',
+      'Subject: Report',
+      'Content-Type: multipart/report; boundary=r',
+      '',
+      '--r',
+      '',
+      'A check failed.',
+    ]
+    expect(await parseMail(raw(...from, ...report))).toMatchObject({ isAutomatic: true, feedback: null, report: null })
+  })
+
   test.each<[string, string, boolean]>([
     ['Auto-Submitted: auto-replied', 'x', true],
     ['Auto-Submitted: no', 'x', false],

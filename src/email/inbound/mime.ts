@@ -10,7 +10,7 @@ import { visibleText } from '../quoting/visible-text.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
 import { type Feedback, feedback } from '../reports/feedback-report.ts'
 import type { DeliveryReport } from '../reports/report.ts'
-import { readMessage } from './message.ts'
+import { type MimeMessage, readMessage } from './message.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
 export interface ParsedMail {
@@ -68,6 +68,7 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
   const fields = fieldsOf(email, raw, authservId)
   return {
     ...fields,
+    isAutomatic: fields.isAutomatic || isReportByType(email),
     text,
     visibleText: visibleText(text),
     html,
@@ -77,6 +78,11 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
     isUnreadable: false,
   }
 }
+
+const REPORTS = ['message/delivery-status', 'message/global-delivery-status', 'message/feedback-report', 'message/disposition-notification']
+
+/** True for a report of whatever content, such as that of a failed check of signatures, which many programs send from ordinary addresses. */
+const isReportByType = ({ type, parts }: MimeMessage) => type === 'multipart/report' && parts.some((part) => REPORTS.includes(part.type))
 
 const UNREADABLE = 'This message could not be read. It is attached as message.eml.'
 /** Longer header fields of an unreadable message are cut, because the time of the address parser grows with the square of the length. */

@@ -16,7 +16,7 @@ export const anyOf = (phrases: string) =>
 
 /** The local parts and the names of programs that report on mail. */
 export const SYSTEM_ADDRESS =
-  /(^|[-_.+"])((mailer|mail|smtp)[-_.]?(daemon|error|service|system|gateway|delivery)|daemon|maild|mdaemon|mmdf|uucp|smtp|imss|antivirus|poo?st[-_.]?master|system administrator|(double-)?bounces?|ndr|dsn)($|[-_.+=@"])/i
+  /(^|[-_.+"])((mailer|mail|smtp)[-_.]?(daemon|error|service|system|gateway|delivery)|daemon|maild|mdaemon|mmdf|uucp|smtp|imss|antivirus|poo?st[-_.]?master|system administrator|microsoftexchange[0-9a-f]{32}|(double-)?bounces?|ndr|dsn)($|[-_.+=@"])/i
 export const SYSTEM_NAME = anyOf(`
     mail(er)?[- _]?daemon; mail (delivery|router|transport|transfer|system|gateway); delivery (subsystem|system|status|notification);
     post[- _]?master; (system|mail|internet|network) administrator; content[- ]filter
@@ -32,7 +32,7 @@ export const FAILURE_SUBJECT = anyOf(`
     no (se )?(puede|pudo|ha podido) entregar; no entregado; error de entrega; fallo * entrega; não (foi )?entregue; falha na entrega;
     mancato recapito; impossibile (consegnare|recapitare); non recapitabile; onbestelbaar; niet (bezorgd|afgeleverd);
     kan ikke leveres; kunde inte levereras; ei voitu toimittaa; nie ?dostarcz; nedoru[čc]iteln; kézbesíthetetlen; недостав;
-    не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信; (无法|無法)(送达|傳遞); 반송; 전송 실패
+    не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信; (无法|無法|未能)(送达|送達|傳遞|传递|投递|投遞); (投递|投遞|发送|發送|传送|傳送)(失败|失敗); 반송; 전송 실패
   `)
 
 /** Words of a notice about a mail that is still tried. */
