@@ -551,6 +551,23 @@ describe('while a file is sent', () => {
     expect(await countOf(table)).toBe(1)
   })
 
+  it('an account sends at most four files at once, because each of them holds a connection', async () => {
+    const [account, other] = [await app.account(), await app.account()]
+    const tables = await Promise.all(Array.from({ length: 5 }, (_, index) => tableOf(account, [TEXT], `Held ${index}`)))
+    const sent = tables.slice(1).map((table) => sending(account, table))
+    for (const { outgoing, answer } of sent) {
+      outgoing.write(START)
+      answer.catch(() => {})
+    }
+    await Promise.all(tables.slice(1).map((table) => until(isStaged(table))))
+    const { status, body, headers } = await importCsv(account.member, tables[0] as number, 'Name\ny\n')
+    expect([status, body.message, headers.get('retry-after')]).toEqual([503, 'The account sends 4 files at once; retry', '5'])
+    expect((await importCsv(other.member, await tableOf(other), 'Name\ny\n')).status).toBe(200)
+    for (const { outgoing } of sent) outgoing.end()
+    await Promise.all(sent.map(async ({ answer }) => expect((await answer).status).toBe(200)))
+    expect((await importCsv(account.member, tables[0] as number, 'Name\ny\n')).status).toBe(200)
+  })
+
   it('the staged rows of a crashed process are swept', async () => {
     const account = await app.account()
     const table = await tableOf(account)

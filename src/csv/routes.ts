@@ -26,7 +26,7 @@ import type { ReceivedBytes } from '../platform/received-bytes.ts'
 import { exportRecords } from './export.ts'
 import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'
-import { isWorkbook, removeUnlessTaken, storeSheet, withReceived } from './imports/receive.ts'
+import { inPlace, isWorkbook, removeUnlessTaken, storeSheet, withReceived } from './imports/receive.ts'
 import { guessTable, importLater, importTable } from './imports/start-import.ts'
 import { tooLarge } from './reader.ts'
 import { ImportQuery, NewTableQuery } from './schema.ts'
@@ -129,7 +129,8 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
       })
     }
     const beforeCommit = async () => requireNoLess((await grantedAgain(request, IMPORT)).role, table.role)
-    const { value, ignored = [] } = await importRecords(context, table, bytes, { maxBytes, beforeCommit })
+    const importing = () => importRecords(context, table, bytes, { maxBytes, beforeCommit })
+    const { value, ignored = [] } = await inPlace(context.db, table.account_id, importing)
     reply.headers(headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }))
     return value
   })
