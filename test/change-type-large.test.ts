@@ -229,3 +229,33 @@ test('a build is interrupted by a change of the table, and starts again', async 
   expect(await job(job_id)).toMatchObject({ state: 'done' })
   expect(await besides(table)).toEqual([])
 })
+
+test('a long conversion lets that of another account go first, and goes on where it was', async () => {
+  const table = await tableOf(900)
+  const { job_id } = await counted(table, { type: 'number' })
+  const other = await app.account()
+  const small = await makeTable(app, other, { records: [{ name: '7' }] })
+  const { body } = await app.as(other.owner).post(`${small.path}/field/name/changeType`, { type: 'number' })
+  await check(systemContext(app.deps), { conversion_id: body.job_id })
+  const jobsOf = (id: number) =>
+    app.db.query(sql`
+      select data->'turn' as turn, priority from pgboss.job
+      where name = 'tables.convert-field' and data->>'conversion_id' = ${String(id)} order by created_on`)
+
+  await convert(systemContext(app.deps), { conversion_id: job_id }, { turnMs: 0 })
+  const { state, done } = await job(job_id)
+  expect([state, done > 0, done < 900]).toEqual(['running', true, true])
+  expect(await jobsOf(job_id)).toEqual([
+    { turn: 0, priority: 0 },
+    { turn: 1, priority: -1 },
+  ])
+  expect(await jobsOf(body.job_id)).toEqual([{ turn: 0, priority: 0 }])
+  await convert(systemContext(app.deps), { conversion_id: body.job_id }, { turnMs: 0 })
+  expect((await app.as(other.owner).get(`/api/job/${body.job_id}`)).body).toMatchObject({ state: 'done', done: 1 })
+
+  // Nobody else waits any more, so that it ends in this turn.
+  await convert(systemContext(app.deps), { conversion_id: job_id, turn: 1 }, { turnMs: 0 })
+  expect(await job(job_id)).toMatchObject({ state: 'done', done: 900 })
+  expect(await cellsOf(table, [1, 450, 900])).toEqual([1, 450, 900])
+  expect(await besides(table)).toEqual([])
+})

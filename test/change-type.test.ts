@@ -929,6 +929,20 @@ describe('a dry run', () => {
     expect((await job(body.job_id)).body).toEqual({ state: 'cancelled', done: 0, total: 1, error: 'The field has been deleted' })
   })
 
+  test('is one of twenty that a field may have at a time', async () => {
+    const busy = await app.account()
+    const table = await makeTable(app, busy, { records: [{ name: '1' }] })
+    const ask = (dry_run: boolean) => app.as(busy.owner).post(`${table.path}/field/name/changeType`, { type: 'number', dry_run })
+    const answers = await Promise.all(Array.from({ length: 23 }, () => ask(true)))
+    const refused = answers.filter(({ status }) => status === 409)
+    expect([refused.length, refused[0]?.body.message]).toEqual([3, 'The field has 20 unfinished dry runs; wait for one of them'])
+    expect((await changeType(await tableOf({ type: 'text' }, ['1']), { type: 'number', dry_run: true })).status).toBe(200)
+    await count(answers.find(({ status }) => status === 200)?.body.job_id)
+    expect((await ask(true)).status).toBe(200)
+    // They stand in the way of no change.
+    expect((await ask(false)).status).toBe(200)
+  })
+
   test('ends when the field gets another type while its cells are counted', async () => {
     const table = await tableOf({ type: 'text' }, ['1'])
     const dry = await changeType(table, { type: 'date', dry_run: true })

@@ -1,7 +1,8 @@
 /** Runs the jobs of large tables in a worker; indexes.test.ts and change-type.test.ts cover their details. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp({}, { worker: true })
 const account = await app.account()
@@ -43,4 +44,33 @@ test('a worker builds the indexes of a saved view, and converts a field', async 
   const { body } = await as.post(`/api/table/${table.id}/records/query`, { filters: [{ column: 'number', compare: '>', value: 20_999 }] })
   expect(body.map(({ number }: { number: number }) => number)).toEqual([21_000])
   await expect.poll(states, { timeout: 60_000 }).toEqual(['id ready', 'due,id ready'])
+})
+
+test('the conversions of an account wait for the first one of another account, not the other way round', async () => {
+  const other = await app.account()
+  const started: { account: string; job: number }[] = []
+  // No job runs before all of them wait.
+  const waiting: Parameters<typeof app.deps.jobs.send>[] = []
+  const sending = vi.spyOn(app.deps.jobs, 'send').mockImplementation(async (...job) => void waiting.push(job))
+  for (const [name, owner, count] of [
+    ['busy', account, 6],
+    ['other', other, 1],
+  ] as const)
+    for (let n = 0; n < count; n++) {
+      const table = await makeTable(app, owner, { records: [{ name: String(n) }] })
+      const { body } = await app.as(owner.owner).post(`${table.path}/field/name/changeType`, { type: 'number' })
+      started.push({ account: name, job: body.job_id })
+    }
+  sending.mockRestore()
+  await app.db.transaction(async () => {
+    for (const job of waiting) await app.deps.jobs.send(...job)
+  })
+  const states = async () =>
+    await app.db.query(sql`select from field_conversions where account_id in (${account.id}, ${other.id}) and state <> 'done'`)
+  await expect.poll(async () => (await states()).length, { timeout: 60_000 }).toBe(0)
+  const begun = await app.db.query<{ id: number }>(sql`
+    select (data->>'conversion_id')::int as id from pgboss.job
+    where name = 'conversions.check' and (data->>'conversion_id')::int = any(${started.map(({ job }) => job)}::int[]) order by started_on`)
+  const order = begun.map(({ id }) => started.find(({ job }) => job === id)?.account)
+  expect(order.slice(0, 2).toSorted()).toEqual(['busy', 'other'])
 })

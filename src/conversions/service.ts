@@ -18,6 +18,7 @@ import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
 import type { Target } from './job/conversion-row.ts'
 import { convertField } from './job/convert.ts'
+import { firstTurn, priorityOf, requireFewDryRuns } from './job/turns.ts'
 import type { StartedJob, TypeChange } from './schema.ts'
 import { requireValidViews, targetOf } from './target.ts'
 
@@ -25,7 +26,7 @@ import { requireValidViews, targetOf } from './target.ts'
  * Creates the job that counts the cells that can be converted and, unless it is a dry run, converts them. Until the job is done
  * the field stays as it is. All checks that do not read the cells happen here.
  * @throws AppError 400 for a type that the field cannot be converted to, and for a setting that the new type does not have; 409 while the
- * cells are being cleaned up or a field of the table is being converted, and if views would be invalid without `force`
+ * cells are being cleaned up or a field of the table is being converted, if views would be invalid without `force`, and for too many dry runs
  */
 export async function changeType(context: Context, table: TableRef, fieldId: string, input: TypeChange): Promise<StartedJob> {
   // A dry run changes nothing, so it needs neither the lock nor a new version of the table.
@@ -41,6 +42,7 @@ async function start(context: Context, table: TableDef, fieldId: string, input: 
   const target = await targetOf(context, table, field, input)
   await requireNotConverting(context, table.id, fieldId)
   if (!input.dry_run && !input.force) await requireValidViews(context, table, { ...field, ...target })
+  if (input.dry_run) await requireFewDryRuns(context.db, table.id, field.id)
   const jobId = await enqueue(context, table, field, target, input)
   // A dry run changes nothing.
   if (!input.dry_run) {
@@ -66,7 +68,7 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
         ${at}::timestamp, 'infinity', ${at}::timestamp
       returning id`)
     const id = conversion?.id ?? 0
-    await jobs.send(checkConversion, { conversion_id: id })
+    await jobs.send(checkConversion, { conversion_id: id }, priorityOf(await firstTurn(db, 'check', { id })))
     return id
   } catch (error) {
     if (isUniqueViolation(error)) throw conflict('Another field of the table is being converted')

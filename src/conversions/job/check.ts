@@ -29,6 +29,7 @@ import { countCells } from './count.ts'
 import { optionsFromCells } from './options-from-cells.ts'
 import { attempt, cellsFail, fieldChanged } from './outcome.ts'
 import { placeOf } from './place.ts'
+import { firstTurn, priorityOf } from './turns.ts'
 
 export const checkConversion = defineQueue({
   name: 'conversions.check',
@@ -97,7 +98,9 @@ function start(context: Context, conversion: ConversionRow, before: FieldDef, ta
     const isStarted = await context.db.execute(sql`
       update field_conversions set state = 'running', target = ${JSON.stringify(target)}::jsonb, done = 0, attempts = 0, ${ENDS_CHECK}
       where id = ${conversion.id} and ${IS_CHECKING}`)
-    if (isStarted) await context.jobs.send(convertField, { conversion_id: conversion.id })
+    if (!isStarted) return
+    const turn = await firstTurn(context.db, 'convert', conversion)
+    await context.jobs.send(convertField, { conversion_id: conversion.id, turn }, priorityOf(turn))
   })
 }
 

@@ -28,15 +28,23 @@ import {
 import { catchUp, convertAllChanged, fill, indexChanged } from './fill.ts'
 import { attempt, type ConversionEnded, fieldChanged } from './outcome.ts'
 import { placeOf } from './place.ts'
+import { endTurn, isOtherWaiting, priorityOf, TURN_MS } from './turns.ts'
 
 export const convertField = defineQueue({
   name: 'tables.convert-field',
-  schema: z.object({ conversion_id: z.int() }),
+  schema: z.object({ conversion_id: z.int(), turn: z.int().optional() }),
   options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
 })
 
-/** Runs the job. @throws any error that a retry may avoid */
-export async function convert(context: Context, { conversion_id }: { conversion_id: number }): Promise<void> {
+/**
+ * Runs the job. A long conversion ends its turn when another account waits, and goes on in a later job.
+ * @throws any error that a retry may avoid
+ */
+export async function convert(
+  context: Context,
+  { conversion_id, turn = 0 }: { conversion_id: number; turn?: number | undefined },
+  { turnMs = TURN_MS }: { turnMs?: number } = {},
+): Promise<void> {
   const conversion = await claimConversion(context, conversion_id)
   if (!conversion) return
   await attempt(
@@ -47,7 +55,9 @@ export async function convert(context: Context, { conversion_id }: { conversion_
       if (!isRelabelling(field.type, conversion.target.type)) {
         if (!(await prepare(context, conversion))) return
         const how = await howToConvert(context.db, conversion, table, field)
-        await fill(context, conversion, how)
+        const endsAt = performance.now() + turnMs
+        const isOver = async () => performance.now() >= endsAt && isOtherWaiting(context.db, conversion)
+        if (!(await fill(context, conversion, how, isOver))) return waitForTurn(context, conversion, turn + 1)
         await indexChanged(context, conversion)
         await catchUp(context, conversion, how)
       }
@@ -55,6 +65,13 @@ export async function convert(context: Context, { conversion_id }: { conversion_
     },
     (outcome) => giveUp(context, conversion, outcome),
   )
+}
+
+function waitForTurn(context: Context, { id }: ConversionRow, turn: number): Promise<void> {
+  return context.transaction(async () => {
+    await endTurn(context, { id })
+    await context.jobs.send(convertField, { conversion_id: id, turn }, priorityOf(turn))
+  })
 }
 
 async function howToConvert(db: Database, { target, time_zone }: ConversionRow, table: TableDef, field: FieldDef): Promise<Conversion> {

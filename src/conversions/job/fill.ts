@@ -16,10 +16,19 @@ import { cellsFail } from './outcome.ts'
 
 /**
  * Converts every record once, by id. The progress is stored in the transaction of each batch.
+ * @param isTurnOver is asked before each batch but the first of the turn
+ * @returns false if the turn is over, and records are left
  * @throws ConversionEnded when a cell does not convert and must not be emptied, and when the table has been deleted
  */
-export async function fill({ db, transaction }: Context, conversion: ConversionRow, how: Conversion): Promise<void> {
+export async function fill(
+  { db, transaction }: Context,
+  conversion: ConversionRow,
+  how: Conversion,
+  isTurnOver: () => Promise<boolean>,
+): Promise<boolean> {
   for await (const batch of idBatches(db, conversion.table_id, { after: conversion.last_id })) {
+    // Each turn converts something, so that a conversion ends however many others wait.
+    if (batch.after > conversion.last_id && (await isTurnOver())) return false
     await requireTable(db, conversion)
     await transaction(async () => {
       const records = await convertSome(db, conversion, how, inBatch(batch))
@@ -28,6 +37,7 @@ export async function fill({ db, transaction }: Context, conversion: ConversionR
         where id = ${conversion.id} and last_id = ${batch.after}`)
     })
   }
+  return true
 }
 
 /** Index builds on one table take turns, at about a minute each. */
