@@ -1,6 +1,7 @@
-/** Dates and instants in SQL, by the same rules as in `time.ts` and with the zone data of this process. */
+/** Dates and instants in SQL, by the same rules as in `time-zones.ts` and with the zone data of this process. */
 import { raw, type Sql, sql } from '../platform/database/database.ts'
-import { dayRange, FIRST_DATE, LAST_DATE } from '../platform/time.ts'
+import { FIRST_DATE, LAST_DATE } from '../platform/time.ts'
+import { dayRange } from '../platform/time-zones.ts'
 import { CYCLE_DAYS, CYCLE_FROM, changesOfZone } from '../platform/zone-changes.ts'
 import { timestampText } from './cell-sql.ts'
 

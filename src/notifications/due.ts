@@ -1,6 +1,7 @@
 /** Counts the tasks that a badge shows. */
 import type { Actor } from '../platform/access/authenticate.ts'
-import { dayAt, formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time.ts'
+import { dayAt } from '../platform/time-zones.ts'
 import type { DueRow } from './queries.ts'
 
 /**

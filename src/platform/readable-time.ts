@@ -3,7 +3,7 @@
  * clocks in the reader's time zone show it.
  */
 import { BoundedMap } from './bounded-map.ts'
-import { localInstant, localTime, MOST_ZONES } from './time.ts'
+import { localInstant, localTime, MOST_ZONES } from './time-zones.ts'
 
 /** A calendar date for people: Tuesday, 31 March 2026. */
 export const readableDate = (date: string): string => readableDay(midnightOf(date), 'UTC')

@@ -1,9 +1,10 @@
 /**
  * The clock changes of a time zone as lists. PostgreSQL and Node carry different editions of the zone data, so a statement that converts
- * between dates and instants is given the data of this process, which everything else uses (time.ts).
+ * between dates and instants is given the data of this process, which everything else uses (time-zones.ts).
  */
 import { BoundedMap } from './bounded-map.ts'
-import { firstSecond, formatInstant, offsetAt } from './time.ts'
+import { formatInstant } from './time.ts'
+import { firstSecond, offsetAt } from './time-zones.ts'
 
 /** The offsets of clocks, and the starts of local days. The first entry of `offsets` and `leads` is for the time before the first change. */
 export interface ZoneChanges {

@@ -4,25 +4,27 @@ import { writtenDate, writtenInstant } from '../../src/platform/readable-time.ts
 import {
   addDays,
   addMonths,
-  dayRange,
   formatInstant,
   instant,
   instantOf,
   instantText,
   isCalendarDate,
   isTimeOfDay,
+  parseInstant,
+  startOfMonths,
+  startOfWeek,
+  timeOfDay,
+} from '../../src/platform/time.ts'
+import {
+  dayRange,
   isTimeZone,
   localDate,
   localInstant,
   localTime,
   MOST_ZONES,
-  parseInstant,
   startOfDay,
   startOfHour,
-  startOfMonths,
-  startOfWeek,
-  timeOfDay,
-} from '../../src/platform/time.ts'
+} from '../../src/platform/time-zones.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dateMeant, type Moment, meaningOf, parseToken, type Token } from '../../src/fields/date-tokens.ts'
-import { isCalendarDate, localDate, parseInstant } from '../../src/platform/time.ts'
+import { isCalendarDate, parseInstant } from '../../src/platform/time.ts'
+import { localDate } from '../../src/platform/time-zones.ts'
 
 const FRIDAY: Moment = { now: new Date('2026-11-20T15:30:45Z'), timeZone: 'UTC', weekStart: 'monday' }
 
