@@ -131,7 +131,7 @@ function addRequestContext(app: FastifyInstance, application: Application): void
   })
 }
 
-/** Returns what notes that a key or a session was used. */
+/** Returns the function that records the last use of a key or session. */
 function useOf(deps: Deps, overload: OverloadProtection): Application['noteUse'] {
   return (request, actor, lastSeenAt) => {
     const { context } = request
@@ -240,8 +240,8 @@ const isSending = ({ raw, headers }: FastifyRequest) =>
 function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection')
   reply.raw.shouldKeepAlive = true
-  // While an abandoned iterator of the body listens for bytes, the stream would not flow. Without such a listener the call would stop a
-  // stream that flows.
+  // An abandoned iterator of the body leaves a `readable` listener behind, which keeps the stream from flowing. Removing listeners where
+  // there is none would pause a stream that flows.
   if (raw.listenerCount('readable')) raw.removeAllListeners('readable')
   raw.resume()
 }

@@ -38,10 +38,10 @@ export interface Service {
   stop(how?: { isReplaced: boolean }): Promise<void>
 }
 
-/** What has begun to start while the parts of the service were loaded. */
+/** The parts that began to start while the modules of the service were still loading. */
 export interface BegunStart {
   log: Deps['log']
-  /** Undefined with DATABASE_URL. A start that fails leaves it. */
+  /** Undefined with DATABASE_URL. `startService` leaves it if the start fails. */
   postgres: Promise<EmbeddedPostgres> | undefined
 }
 
