@@ -5,8 +5,8 @@ import { formatInstant } from '../platform/time.ts'
 import { audit } from './log.ts'
 
 /**
- * Counts a wrong password for a user, and audits it unless there were many in a row. An address that nobody has belongs to no account, whose
- * owner could read of it.
+ * Counts a wrong password for a user, and audits it unless there were many in a row. An attempt with an unknown address is not audited,
+ * because it belongs to no account whose owner could read the row.
  */
 export async function auditFailedSignIn(context: Context, { id, accountId }: { id: number; accountId: number }): Promise<void> {
   const { db, now, transaction } = context
