@@ -153,8 +153,8 @@ function creating(
 export const locked = ({ row }: Pick<Followable, 'row'>): Sql => sql`${row} for key share`
 
 /**
- * Calls `work` with a subject whose `row` names no record on another server. Such a record is locked before, in the transaction of `work`. A
- * row of a record that does not exist is no row.
+ * Calls `work` with a subject whose `row` names no record on another server: such a record is locked first, in the transaction of `work`.
+ * `row` then selects nothing if the record does not exist.
  */
 export async function withRowHere<Row extends Followable, T>(db: Database, subject: Row, work: (subject: Row) => Promise<T>): Promise<T> {
   const { record } = subject
