@@ -36,7 +36,7 @@ const orNull =
 /** Writes a value that is a JSON string. */
 export const textJson: CellJson = orNull((cell, json) => json.string(cell))
 
-/** Writes a number, spelled as JSON.stringify spells the JavaScript number. What is no number becomes null. */
+/** Writes a number, spelled as JSON.stringify spells the JavaScript number. A text that is not a number becomes null. */
 export const numberJson: CellJson = orNull((cell, json) => {
   if (isPlainNumber(cell)) return json.printed(cell)
   const text = cell.text()
@@ -50,8 +50,8 @@ const AS_IN_JAVASCRIPT = /^(?:0|-?[1-9]\d*(?:\.\d*[1-9])?|-?0\.(?!0{6})\d*[1-9])
 const [POINT, ZERO, NINE] = [46, 48, 57]
 
 /**
- * Whether the value is spelled as in JSON beyond doubt: a few digits that do not begin with 0, perhaps with a point among them, behind which the
- * last is not 0. While the field becomes one of texts, its column may already hold `007` or an empty text, which are no JSON.
+ * True if the value is certainly spelled as in JSON: a few digits without a leading zero, and without a trailing zero after a decimal point.
+ * While a number field is converted to a text field, its column may already hold `007` or an empty text, which are not valid JSON numbers.
  */
 function isPlainNumber({ bytes, start, end }: PrintedCell): boolean {
   if (end - start > EXACT_LENGTH || start === end) return false
