@@ -13,7 +13,7 @@ export interface Relocation {
   bytes: number
   /** Files whose bytes differ from the upload. They stay where they are. */
   damaged: string[]
-  /** The number of objects that no row names; they stay, too, because they may belong to others. */
+  /** The number of objects that no row names. They stay as well, because they may belong to other programs. */
   unnamed: number
 }
 

@@ -24,9 +24,9 @@ const MOST_ORPHANS = 1_000
  */
 const FEW_ORPHANS = 20
 const ORPHANS_PART = 0.1
-/** A path that `store` in service.ts has made. A bucket may hold objects of others. */
+/** A path that `store` in service.ts has made. A bucket may hold objects of other programs. */
 const OWN_PATH = /^(?:\d+-\d+|task-\d+)-[\w-]{16}-/
-/** True for the keys of files that have or had a row: not for thumbnails, nor for objects of others in the bucket. */
+/** True for the keys of files that have or had a row: not for thumbnails, and not for objects of other programs in the bucket. */
 export const isOwn = (path: string) => OWN_PATH.test(path) || path.startsWith(STAGED_PREFIX)
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })

@@ -46,7 +46,7 @@ export interface ThumbnailLimits {
 
 const LIMITS: ThumbnailLimits = { decodeMs: 20_000, bytesMs: 30_000, idleMs: 10_000 }
 
-/** One account takes one of them at most, so that there is another one for everybody else. */
+/** An account uses at most one of them, so that the other one is left for all other accounts. */
 const PROCESSES = 2
 /** The most requests that wait, because a gallery may ask for all its thumbnails at once. */
 const MOST_WAITING = 200

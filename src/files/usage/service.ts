@@ -56,7 +56,7 @@ const STORING = 7_301
 
 /**
  * Runs `insert`, which inserts the row of a file, if the account has room for it. Uploads of an account wait for each other from here to the
- * end of the transaction, so two at once cannot both take the last room. Mail that comes in is stored all the same.
+ * end of the transaction, so two at once cannot both take the last room. Received mail is stored even above the limit.
  * @throws AppError 413
  */
 export async function withinLimit(context: Context, accountId: number, size: number, insert: () => Promise<void>): Promise<void> {
