@@ -35,7 +35,7 @@ export async function presentIndexes(db: Database, tableId: number): Promise<Pre
   return isOnNode(db, tableId) ? withStored(db, tableId, indexes) : indexes
 }
 
-/** The indexes with what only their node knows. Whether one is valid, the coordinator of the nodes knows. */
+/** Adds the size and the build state, which only the server of the records knows. The main server knows whether an index is valid. */
 async function withStored(db: Database, tableId: number, indexes: readonly PresentIndex[]): Promise<PresentIndex[]> {
   const stored = await db.records(tableId).query<Pick<PresentIndex, 'name' | 'bytes' | 'isBuilding'>>(
     sql`select n.name, coalesce(pg_relation_size(n.oid), 0) as bytes,

@@ -27,7 +27,7 @@ export const frequencyOf = (trigram: string, { found, sampled }: TrigramSample):
 const SAMPLED = 2_000
 const MAX_SAMPLES = 100
 const KEPT_MS = 3_600_000
-/** A table may get its indexes soon, and a failure may be over. */
+/** A missing sample is tried again after a minute: the table may have got its indexes by then, and a failure may have ended. */
 const ABSENT_KEPT_MS = 60_000
 /** A longer text is judged by its beginning: a sample of long texts would take seconds. */
 const MAX_CHARACTERS = 2_000
