@@ -8,7 +8,7 @@ import { memo } from '../platform/memo.ts'
 
 /** A field takes about 300 bytes: 10,000 tables of 20 fields take 60 MB if no two have the same fields. */
 const MAX_KEPT = 10_000
-/** How many lists of fields are looked for among those that tables have. As text, one of 20 fields takes about 5 KB. */
+/** How many lists of fields are kept by their text, to be shared. The text of 20 fields takes about 5 KB. */
 const MAX_LISTS = 500
 
 /** The latest definition that was read of each table. */

@@ -33,7 +33,7 @@ export async function isWorthIndexing(db: Database, tableId: number): Promise<bo
   return (table?.bytes ?? 0) >= MIN_BYTES
 }
 
-/** A transaction runs on a server that does not know the bytes of records on a node, and Citus tells none after DDL. */
+/** Counts records, because the coordinator does not know the size of a table on a node, and Citus does not report it after DDL. */
 async function hasManyRecords(db: Database, tableId: number): Promise<boolean> {
   const [found] = await db.query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${MIN_RECORDS}) r`)
   return found?.n === MIN_RECORDS

@@ -84,8 +84,8 @@ type Audited = Pick<NewAuditEntry, 'id' | 'spaceId' | 'accountId'>
 const PLACING = 7_203
 
 /**
- * Runs the work on a connection of its own, because it may take hours. The server looks every second whether the command is still there: a
- * function of Citus would go on to its end without it, and its lock would refuse the next command.
+ * Runs the work on a connection of its own, because it may take hours. The server checks every second whether the client is still
+ * connected: otherwise a function of Citus would run to its end after the command was killed, and its lock would refuse the next command.
  */
 async function asOnlyCommand<T>(
   { db }: Context,
@@ -113,7 +113,7 @@ async function asOnlyCommand<T>(
 
 /** 53100: a node has no room on its disk. */
 const DISK_FULL = '53100'
-/** Of such an error of the node that a copy goes to, Citus (14.0.1) repeats the text, and not the state. */
+/** If the disk of the target node is full, Citus (14.0.1) passes on the text of the error, but not its SQLSTATE. */
 const NO_SPACE = 'No space left on device'
 
 function inOneLine(error: unknown, failed: string): unknown {
@@ -172,14 +172,14 @@ const WAKE_EVERY_MS = 20
 const CHANNEL = 'gridpost_moves'
 
 /**
- * Wakes the session while it blocks writes to what it moves. Citus (14.0.1) then looks whether the new copy has caught up, and sleeps for a second
- * if it has not, unless its session is woken: by a notification, for one.
+ * Wakes the session of a move while it blocks writes. Citus (14.0.1) then checks whether the new copy has caught up, and sleeps for a second
+ * between two checks. A notification ends the sleep early, so that writes are blocked for a shorter time.
  */
 async function whileWoken(context: Context, run: Run, move: () => Promise<void>): Promise<void> {
   const [session] = await run<{ pid: number }>(sql`select pg_backend_pid() as pid`)
   await run(raw(`listen ${CHANNEL}`))
   const moved = new AbortController()
-  // Without it the move only takes longer.
+  // If waking fails, the move only takes longer.
   const waking = wakeUntil(moved.signal, context, session?.pid ?? 0).catch(() => {})
   try {
     await move()
@@ -201,7 +201,7 @@ async function wakeUntil(moved: AbortSignal, { db }: Context, pid: number): Prom
   }
 }
 
-/** The lock is that of the metadata of a shard, which every write shares. Citus marks the kinds of its locks by numbers. */
+/** The advisory lock on the metadata of a shard, which every write shares. Citus distinguishes its locks by `objsubid`. */
 const WAKE = `
   select pg_notify($1, '') where exists (
     select from pg_locks where pid = $2 and locktype = 'advisory' and objsubid = 4 and mode = 'ExclusiveLock' and granted)`
