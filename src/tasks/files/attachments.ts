@@ -117,7 +117,7 @@ export function renewHosts(db: Database, ids: { first: number; last: number }): 
   return db.execute(sql`update tasks k set attachments = ${list} where k.id between ${ids.first} and ${ids.last} and ${isOutdated}`)
 }
 
-/** Whether a detail of an entry is absent or that of the stored file. A file that was moved may be named with the host that it had before. */
+/** True if a detail of an entry is absent or equal to the stored one. A file that was moved may be given with its former host. */
 const agrees = (name: string, given: unknown, stored: unknown): boolean =>
   given === undefined || given === stored || (name === 'host' && isStorageHost(given))
 
