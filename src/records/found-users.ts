@@ -37,7 +37,7 @@ async function idsMeant(db: Database, { selection, queryContext }: ResolvedQuery
   return new Map(meant.map(({ condition }, index) => [condition, (byPlace.get(index) ?? []).map(({ id }) => id)]))
 }
 
-/** The conditions that mean users in another way than by id, with the statements that find these. */
+/** The conditions that name users by something other than their id, each with the statement that finds the users. */
 function conditionsOf({ where }: ResolvedQuery['selection'], queryContext: QueryContext) {
   return leavesOf(where).flatMap((condition) => {
     const { field, compare } = condition

@@ -92,13 +92,13 @@ interface Insert {
 
 interface WaitingInsert extends Insert {
   table: TableDef
-  /** Runs something for the caller, who pays for the connection of a group that begins with this record. */
+  /** Runs a function in the caller's context: the connection of a group is charged to the caller of its first record. */
   asCaller: ReturnType<typeof AsyncLocalStorage.snapshot>
   resolve(row: StoredRow): void
   reject(error: unknown): void
 }
 
-/** The most records of a statement with values of its own for each, which is prepared for each number of them. */
+/** The most records that one statement inserts with separate parameters. A statement is prepared for each number of records. */
 const MOST_JOINED = 8
 
 /** Records of several requests are inserted by one statement: a statement costs the coordinator of a cluster as much as ten records. */
