@@ -13,11 +13,11 @@ export const BUNDLE_DIR = join(ROOT, 'node_modules/.cache/bundle')
 
 /** What a bundle was made from. */
 export interface BundleManifest {
-  /** The sources of ours and the lock file, by their paths from the root. */
+  /** The paths of our own sources and of the lock file, from the root. */
   readonly files: readonly string[]
   /** The digest of their contents. */
   readonly digest: string
-  /** The sources of all lines, those of packages too; the files of lines count them from 0. */
+  /** The sources of all lines, including those of packages. A file of lines names a source by its index here. */
   readonly origins: readonly string[]
 }
 
@@ -35,8 +35,8 @@ export function digestOf(files: readonly string[]): string {
  * The module to import for a program.
  * @param program the name of its entry in the bundle
  * @param source the URL of its source
- * @returns the URL in the bundle if that was made from the sources as they are now, else the source's: a source that was edited is what runs, and so
- *   are the sources if RUN_SOURCES is set
+ * @returns the URL in the bundle if the bundle was made from the present sources, otherwise the URL of the source: an edited source must take
+ *   effect. With RUN_SOURCES the source is always used.
  */
 export function moduleOf(program: string, source: URL): string {
   if (process.env.RUN_SOURCES) return source.href
@@ -54,14 +54,14 @@ const readManifest = () => JSON.parse(readFileSync(join(BUNDLE_DIR, 'manifest.js
 
 const BUNDLE_URL = `${pathToFileURL(BUNDLE_DIR).href}/`
 const PLACE = /file:[^\s()]*\/([^\s()/]+\.mjs):(\d+):\d+/g
-/** The number of the source of a line that comes from none. */
+/** The index of the source for a line that comes from no source. */
 export const NO_ORIGIN = 0xff_ff_ff_ff
-/** For each line of a chunk, its file of lines has the number of the source and the line there. */
+/** For each line of a chunk, its file of lines has the index of the source and the line number in it. */
 const ORIGIN_BYTES = 8
 
 /**
- * Names the places of a stack in the bundle by the sources, which are what a reader can open. Nothing of the bundle's maps is kept in memory, and a
- * place costs two small reads, because errors are logged when a process has other troubles.
+ * Replaces places in the bundle by places in the sources, which a reader of the stack can open. The maps of the bundle are not kept in
+ * memory: a place costs two small reads, because a process that logs an error may be short of memory or time.
  */
 export function stackInSources(stack: string): string {
   if (!stack.includes(BUNDLE_URL)) return stack
@@ -72,7 +72,7 @@ export function stackInSources(stack: string): string {
       return origins[source] === undefined ? place : `${pathToFileURL(join(ROOT, origins[source])).href}:${lineThere}`
     })
   } catch {
-    // The error that is being logged matters more than its places, which are gone during an installation, for instance.
+    // The stack is logged unchanged, because the error matters more than its places. During an installation, for instance, there are no maps.
     return stack
   }
 }

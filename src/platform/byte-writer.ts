@@ -13,7 +13,7 @@ const MOST_KEPT_BYTES = 1_048_576
 /** The byte four times, as a word to compare with. */
 export const fourTimes = (character: string): number => character.charCodeAt(0) * ONES
 
-/** A number with the highest bit of a byte set, if one of the four bytes is the one that `wanted` has four times. */
+/** Compares the four bytes of a word with the one byte that `wanted` repeats. The highest bit of each equal byte is set in the result. */
 export function bytesLike(word: number, wanted: number): number {
   const difference = word ^ wanted
   // Subtracting 1 from a zero byte sets its highest bit; the bytes that had it before, in UTF-8, are left out.

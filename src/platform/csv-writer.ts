@@ -18,9 +18,9 @@ const HIGHEST_BYTE = 256
 const bytesThat = (hold: (byte: number) => boolean): Uint8Array =>
   Uint8Array.from({ length: HIGHEST_BYTE }, (_, byte) => Number(hold(byte)))
 const beginsBlankOfThree = bytesThat((byte) => BLANKS_OF_THREE.includes(byte))
-/** Bytes with which a text begins that needs an apostrophe. Control characters and apostrophes may need one, too, but are rare. */
+/** The first bytes of texts that certainly need an apostrophe. Texts that begin with control characters or apostrophes may need one, too. */
 const beginsFormula = bytesThat((byte) => '=+-@'.includes(String.fromCharCode(byte)))
-/** Bytes with which a text begins for which the rules of csv-format.ts are asked. */
+/** The first bytes of texts that the rules of csv-format.ts must decide about, because they are rare. */
 const isDoubtfulFirst = bytesThat((byte) => byte <= BLANK || byte === APOSTROPHE || byte === BLANK_OF_TWO || BLANKS_OF_THREE.includes(byte))
 
 /** A text that is written often, finished for each place that it can have: as a cell, or in a list that is a cell. */

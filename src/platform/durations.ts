@@ -1,6 +1,6 @@
 /**
- * A histogram for Prometheus whose series are found once. prom-client's own checks, sorts and joins the labels at each observation, which is
- * 2 % of what a small request costs.
+ * A histogram for Prometheus whose series are looked up once. The histogram of prom-client checks, sorts and joins the labels at each
+ * observation, which takes 2 % of the CPU time of a small request.
  */
 
 export type Labels = Record<string, string>
@@ -41,7 +41,7 @@ export class Durations {
     if (!labels.length) this.observer({})
   }
 
-  /** Returns what notes the durations with these labels. */
+  /** Returns the function that records durations with these labels. */
   observer(labels: Labels): Observer {
     const series = this.#seriesOf(labels)
     const buckets = this.#buckets

@@ -175,7 +175,7 @@ export class FairLimit {
     return party
   }
 
-  /** A party that is being refused is kept: else its next requests would be served in their order, each as late as the queue is long. */
+  /** Keeps a party that is being refused: if it were forgotten, its next requests would be served oldest first, each after a full wait. */
   #forgetIdle(party: Party): void {
     if (party.inside === 0 && party.waiting.length === 0 && performance.now() >= party.refusingUntil) this.#parties.delete(party.name)
   }

@@ -1,6 +1,6 @@
 /**
- * Gives the memory of a chunk back at once. V8 frees the bytes of a buffer only with a garbage collection, and starts one of the whole heap whenever
- * 64 MB of them have come together: with uploads at full speed every half second, each for 10 to 25 ms.
+ * Frees the memory of a chunk at once. V8 frees the bytes of a buffer only with a garbage collection, and collects the whole heap whenever
+ * buffers have added up to 64 MB: during uploads at full speed every half second, with a pause of 10 to 25 ms.
  */
 
 /** A smaller chunk may be a part of Node's pool, or belong to a parser that uses it again. */

@@ -33,8 +33,8 @@ interface Page {
 }
 
 /**
- * A line that grows. V8 joins the parts of such a text only when somebody reads a character of it, and then copies all of them. So the line notes
- * with each part what is asked about it.
+ * A line that grows. V8 joins the parts of such a text only when one of its characters is read, and then copies all of them. So the facts
+ * about the line that are needed while it grows are stored beside its text.
  */
 interface Line {
   /** The depth of the quote that the line belongs to. */

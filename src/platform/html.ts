@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type sanitize from 'sanitize-html'
 
 const require = createRequire(import.meta.url)
-/** The package is loaded by the first HTML: its parsers take 5 MB, and most processes never see any. */
+/** The package is loaded when the first HTML arrives: its parsers take 5 MB, and most processes never need them. */
 let sanitizer: typeof sanitize | undefined
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Gives the memory of busy times back to the system once the process has nothing to do. V8 collects when something is allocated, so what a start or
- * an import has left behind, 30 MB of new space alone, would stay for as long as nothing happens.
+ * Returns the memory of busy times to the system once the process is idle. V8 collects garbage only when something is allocated, so an idle
+ * process would keep the garbage of its start or of an import, with 30 MB of new space alone.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm'
 const SPAN_MS = 30_000
 /**
  * A process collects after this number of idle spans in a row. The collection also drops compiled code, so it must not happen between two
- * requests of an afternoon: in a benchmark with pauses of three seconds, node's CPU time of a request rose by half.
+ * requests of a quiet hour: in a benchmark with pauses of three seconds, node's CPU time of a request rose by half.
  */
 const IDLE_SPANS = 10
 /** The utilization of the event loop below which a span is idle: the process looks for jobs, and answers a few requests at most. */

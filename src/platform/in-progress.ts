@@ -1,7 +1,7 @@
 /**
  * What is in progress, the oldest first. A Map or a Set of requests would keep each request long after its end: V8 replaces the table of a Map
- * after a few additions and removals, and the old table keeps its successor and what was in it at that moment. As soon as one table has become
- * old, everything that is ever in progress survives until the next full collection.
+ * after a few additions and removals, and the old table refers to its successor and to the entries that it had. As soon as one table has been
+ * promoted to the old generation, all later entries survive until the next full collection.
  */
 
 /** An item that was added. */
@@ -32,7 +32,7 @@ export class InProgress<Item> {
     else this.#oldest = newer
     if (newer) newer.older = older
     else this.#newest = older
-    // Nothing that is gone keeps what came after it.
+    // A removed entry must not keep later entries alive.
     entry.item = undefined
     entry.older = undefined
     entry.newer = undefined

@@ -4,7 +4,7 @@
  */
 import { type Entry, InProgress } from './in-progress.ts'
 
-/** A chunk waits this long for requests in progress, so uploads always get on: at least about 50 MB/s with chunks of 64 KB. */
+/** A chunk waits this long for requests in progress, so that uploads always make progress: at least 50 MB/s with chunks of 64 KB. */
 const PATIENCE_MS = 1
 /** A request that takes longer waits for something else, such as a slow statement or its own body, and uploads need not wait for it. */
 const SHORT_MS = 100

@@ -55,7 +55,7 @@ export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'ma
   }
 }
 
-/** The package is loaded by the first letter: it takes a tenth of the CPU time of a start. */
+/** The package is loaded when the first letter is sent, because loading it takes a tenth of the CPU time of a start. */
 function openTransport(url: string, from: string | undefined): Transporter {
   const nodemailer = require('nodemailer') as { createTransport: typeof createTransport }
   return nodemailer.createTransport(

@@ -1,7 +1,7 @@
 /**
- * Remembers what a function makes of an object for as long as that object lives. Objects that are never changed, such as the definition
- * of one version of a table, so carry what is derived from them, and nothing has to be invalidated.
- * @param make must depend on nothing but the object
+ * Remembers the result of a function for an object as long as the object lives. It is for objects that never change, such as the definition
+ * of one version of a table, so that no result has to be invalidated.
+ * @param make computes the result; it must depend on the object alone
  */
 export function memo<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const values = new WeakMap<Key, { value: Value }>()

@@ -58,7 +58,7 @@ export interface Metrics {
   count(metric: CounterMetric, labels?: Labels, by?: number): void
   /** Notes how long something took. */
   observe(metric: DurationMetric, seconds: number, labels?: Labels): void
-  /** Returns what notes how long something with these labels took: for what happens often. */
+  /** Returns a function that records how long something with these labels took, for events that are frequent. */
   observer(metric: DurationMetric, labels?: Labels): Observer
   /**
    * All metrics in the text format. A gauge that cannot be read in time is left out, so that a scrape shows the rest even if the

@@ -20,8 +20,8 @@ export type Running = z.infer<typeof Running>
 const fileIn = (dataDir: string) => join(dataDir, 'service.json')
 
 /**
- * Names the folder itself, not its path: a copy of DATA_DIR, or the same path in another container, is another installation. It is only
- * compared between processes that run at the same time.
+ * Identifies the folder itself, not its path: a copy of DATA_DIR, or the same path in another container, is another installation. Only
+ * processes that run at the same time compare it.
  */
 export function installationOf(dataDir: string): string {
   const { dev, ino } = statSync(dataDir, { bigint: true })

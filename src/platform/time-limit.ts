@@ -1,4 +1,4 @@
-/** @returns the value of the promise, or `late` if the promise takes longer than the time. What it waits for goes on */
+/** @returns the value of the promise, or `late` if it takes longer than the limit. The work behind the promise is not cancelled. */
 export async function withinTime<Value>(promise: Promise<Value>, limitMs: number, late: Value): Promise<Value> {
   const { promise: timeout, resolve } = Promise.withResolvers<Value>()
   const timer = setTimeout(() => resolve(late), limitMs)

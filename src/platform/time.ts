@@ -103,12 +103,12 @@ const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/
 /** Whether the text is `YYYY-MM-DD` and the day exists, in the years 1 to 9999. */
 export function isCalendarDate(text: string): boolean {
   if (!CALENDAR_DATE.test(text)) return false
-  // Of a batch thousands of dates are judged, so no match is made of each.
+  // A batch has thousands of dates, so the digits are read without creating a match for each date.
   const [year, month, day] = [numberAt(text, 0, 4), numberAt(text, 5, 7), numberAt(text, 8, 10)]
   return year >= 1 && day >= 1 && day <= lastDayOf(year, month)
 }
 
-/** The number that the digits from one place up to another spell. */
+/** The number that the digits between two positions spell. */
 function numberAt(text: string, from: number, to: number): number {
   let number = 0
   for (let at = from; at < to; at++) number = 10 * number + text.charCodeAt(at) - 48

@@ -3,7 +3,7 @@
  * costs PostgreSQL as much as one that finds jobs.
  */
 
-/** A worker that only takes jobs of priority 0 or above looks for them if all others have worked for so long. */
+/** A worker that only takes jobs of priority 0 or above looks for jobs once all others have been working for this time. */
 export const RESERVED_AFTER_MS = 50
 
 interface Worker {

@@ -1,10 +1,10 @@
-/** The side of a process: what it tells its supervisor, and hears from it. */
+/** The messages between a process and its supervisor, on the side of the process. */
 import cluster from 'node:cluster'
 import { unavailable } from '../http/errors.ts'
 import type { Series, ToProcess, ToSupervisor } from './messages.ts'
 import { StartError } from './start-error.ts'
 
-/** The supervisor waits a little less for each process. */
+/** Longer than the supervisor waits for any process, so that its answer is not missed. */
 const SCRAPE_TIMEOUT_MS = 6_000
 
 /**
@@ -74,7 +74,7 @@ function hear(listener: (message: ToProcess) => void): () => void {
   return () => void process.off('message', onMessage)
 }
 
-/** A supervisor that has gone hears nothing, and its end is noticed elsewhere. */
+/** Ignores a supervisor that has ended, because the event `disconnect` reports its end. */
 function tell(message: ToSupervisor): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => {})
 }

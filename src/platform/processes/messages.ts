@@ -1,4 +1,4 @@
-/** What the supervisor and its processes tell each other over their channel. */
+/** The messages between the supervisor and its processes. */
 
 /** The metrics of a process, as prom-client has them in JSON. */
 export type Series = readonly MetricSeries[]
@@ -12,15 +12,15 @@ interface MetricSeries {
 }
 
 export type ToSupervisor =
-  /** It answers requests. `lines` are for the operator. */
+  /** The process answers requests now. `lines` are for the operator. */
   | { tells: 'ready'; lines: readonly string[]; port: number | undefined }
-  /** It asks for the metrics of all. */
+  /** The process asks for the metrics of all processes. */
   | { tells: 'scrape'; id: number }
   | { tells: 'series'; id: number; series: Series }
 
 export type ToProcess =
   | { tells: 'stop' }
-  /** It is asked for its own metrics. `isFirst` is true for the one that also reads what is the same for all. */
+  /** Asks the process for its own metrics. `isFirst` is true for the one that also reads the values that all processes share. */
   | { tells: 'collect'; id: number; isFirst: boolean }
-  /** The metrics of all; undefined if they could not be added up. */
+  /** Answers with the metrics of all processes; undefined if they could not be added up. */
   | { tells: 'metrics'; id: number; text: string | undefined }

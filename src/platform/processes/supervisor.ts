@@ -49,7 +49,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
   const metrics = new CombinedMetrics()
   const allEnded = Promise.withResolvers<void>()
   const failed = Promise.withResolvers<never>()
-  /** What waits for the first start of a process. */
+  /** The callers that wait for the first start of a process. */
   const waiting = new Map<Slot, { resolve(lines: readonly string[]): void; reject(error: Error): void }>()
   let isStopping = false
   let knownPort = port
@@ -138,7 +138,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     if (alive().length) await allEnded.promise
   }
 
-  // The second signal, for example, ends the supervisor at once.
+  // The supervisor may exit while processes run: the second signal, for example, ends it at once.
   process.on('exit', () => {
     for (const { worker } of alive()) worker?.process.kill('SIGKILL')
   })

@@ -46,19 +46,19 @@ export function passOnUnaccepted({ process: child }: Worker): void {
     if (act === 'close') listenersOn(key).delete(child)
     const given = unaccepted.get(ack)
     unaccepted.delete(ack)
-    // The cluster keeps what is not accepted for the next process that listens.
+    // The cluster keeps a connection that is not accepted for the next process that listens.
     if (given && !accepted && !listenersOn(given.key).size) given.connection.close()
   })
   let isDisconnected = false
-  // Node delays 'disconnect' for a dead process as long as a connection that was sent to it has not been read.
+  // Node delays 'disconnect' of a dead process while a connection that was sent to it is unread.
   child.once('exit', () => {
     setTimeout(() => isDisconnected || child.emit('disconnect'), LAST_WORDS_MS)
   })
-  // The cluster has taken the process out of its turns by then.
+  // When this event is emitted, the cluster gives the process no more connections.
   child.once('disconnect', () => {
     isDisconnected = true
     for (const processes of listeners.values()) processes.delete(child)
-    // This is what a process answers that is just stopping.
+    // A process that is stopping would answer in this way.
     for (const ack of [...unaccepted.keys()])
       child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false } satisfies ClusterMessage)
   })

@@ -68,7 +68,7 @@ export class FolderCalls {
     return promise
   }
 
-  /** Runs the call as soon as a thread is free, for the end of work that has failed. Its result is nobody's. */
+  /** Runs the call as soon as a thread is free, to clean up after work that has failed. Its result is ignored. */
   later(call: () => Promise<unknown>): void {
     this.#permits.run(call).catch(() => {})
   }

@@ -121,7 +121,7 @@ export async function hostsOf(db: Database, paths: readonly string[]): Promise<M
 }
 
 /**
- * Lists of entries of which each names the storage of its file again, after files were moved. Only rows are written in which an entry names another.
+ * Lists of entries with the present storage of each file, after files were moved. Only rows with an entry that names another storage are written.
  * @param column a column of lists of entries
  */
 export const withPresentHosts = (column: Sql): { list: Sql; isOutdated: Sql } => ({
