@@ -15,7 +15,7 @@ import type { ParsedMail } from './mime.ts'
 import { type AppliedDecision, dropped } from './verdicts.ts'
 
 /**
- * The attachments as files, stored before the transaction. Files that no comment holds in the end are removed later (stored-files.ts). A
+ * The attachments as files, stored before the transaction. Files that no comment holds in the end are removed later (files/sweep.ts). A
  * replay uses those that its comment has.
  */
 export async function attachmentsOf(context: Context, { id }: { id: number }, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
