@@ -1,4 +1,4 @@
-/** The lines of an export, page by page, without an open transaction or cursor between two pages (design.md §3). */
+/** The lines of an export, page by page, without an open transaction or cursor between two pages. */
 
 import { audit } from '../audit/log.ts'
 import { fieldsById } from '../fields/by-id.ts'

@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url)
 let sanitizer: typeof sanitize | undefined
 
 /**
- * Sanitises HTML. Signatures, bodies of outgoing mail and inbound mail all pass here on write (design.md §6). It keeps the elements that
+ * Sanitises HTML. Signatures, bodies of outgoing mail and inbound mail all pass here on write. It keeps the elements that
  * mail programs show: text, lists, tables, links, images and harmless inline styles. Running it twice changes nothing.
  */
 export function sanitizeHtml(html: string): string {

@@ -20,7 +20,7 @@ const LOCK_FAILURES = new Set(['55P03', '40P01'])
 
 /**
  * Runs a change of a table's name, fields, options or views. It increments the version first: the row lock admits one change at a
- * time, so that deleting a field and saving a view that needs the field cannot both succeed (design.md §3). Tables whose lookups
+ * time, so that deleting a field and saving a view that needs the field cannot both succeed. Tables whose lookups
  * point to this table get a new version as well, because their definitions contain the title field of this table.
  * @param fn gets the definition that it reads under the lock
  * @throws AppError 404 when the table does not exist; 503 when it stays locked by other transactions

@@ -1,4 +1,4 @@
-/** Runs reads and writes with a table's definition, and repeats them with a newer one if the table was changed or placed elsewhere (design.md §3). */
+/** Runs reads and writes with a table's definition, and repeats them with a newer one if the table was changed or placed elsewhere. */
 
 import { fieldsById } from '../fields/by-id.ts'
 import type { TableDef } from '../fields/definition.ts'

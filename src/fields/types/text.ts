@@ -22,7 +22,7 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   takes: null,
   roles: [],
 
-  // This collation maps case correctly in all scripts, and lets b-trees find prefixes (design.md §3).
+  // This collation maps case correctly in all scripts, and lets b-trees find prefixes.
   column: 'text collate "pg_c_utf8"',
   isMultiple: false,
   names: null,

@@ -1,4 +1,4 @@
-/** Brings a database to the state that this release needs: migrations, the schema of the job queue, and its queues (design.md §3). */
+/** Brings a database to the state that this release needs: migrations, the schema of the job queue, and its queues. */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Rate limits. A process leases a slice of a window from the database and counts it down in memory (design.md §4). */
+/** Rate limits. A process leases a slice of a window from the database and counts it down in memory. */
 import type { Actor } from '../access/authenticate.ts'
 import { Batches } from '../batches.ts'
 import { type Database, sql } from '../database/database.ts'

@@ -1,4 +1,4 @@
-/** Background jobs on pg-boss. A job is enqueued in the transaction that makes it necessary (design.md §5). */
+/** Background jobs on pg-boss. A job is enqueued in the transaction that makes it necessary. */
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
 import { type Clock, type Db, type JobResult, PgBoss, type QueueOptions } from 'pg-boss'

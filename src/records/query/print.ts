@@ -13,7 +13,7 @@ import { isAlways, isRestricted, type ResolvedPage, type ResolvedQuery, type Sel
 /** The column in which a walk's rows carry their sort value, as text. No field id can contain a tilde. */
 const SORT_KEY = '~key'
 
-/** From this offset on, a page first finds its ids, often from an index alone, and then reads only those rows (measurements.md: 91 ms → 8.5 ms). */
+/** From this offset on, a page first finds its ids, often from an index alone, and then reads only those rows (measured: 8.5 ms instead of 91). */
 const DEEP_OFFSET = 1_000
 
 export interface PageStatement {

@@ -1,4 +1,4 @@
-/** Sending reminders. A sweep every minute claims those that are due, so that no reminder is lost in a downtime or sent twice (design.md §5). */
+/** Sending reminders. A sweep every minute claims those that are due, so that no reminder is lost in a downtime or sent twice. */
 
 import { emitting } from '../../events/log.ts'
 import { mailWaiting } from '../../notifications/mail.ts'

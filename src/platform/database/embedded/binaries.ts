@@ -14,7 +14,7 @@ export interface PostgresPrograms {
   majorVersion: number
 }
 
-/** Finds the programs in the npm package for this platform. The package's own code is not used (style.md §5). */
+/** Finds the programs in the npm package for this platform. The package's own code is not used. */
 export function findPostgresPrograms(): PostgresPrograms {
   const platform = `${process.platform}-${process.arch}`
   let packageRoot: string

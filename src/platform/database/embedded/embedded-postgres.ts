@@ -1,4 +1,4 @@
-/** The embedded default: a real PostgreSQL that the processes of one DATA_DIR share (design.md §4). */
+/** The embedded default: a real PostgreSQL that the processes of one DATA_DIR share. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
@@ -50,7 +50,7 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Opens the PostgreSQL server of DATA_DIR (design.md §4): creates it if it does not exist, starts it unless it runs, and registers this
+ * Opens the PostgreSQL server of DATA_DIR: creates it if it does not exist, starts it unless it runs, and registers this
  * process as a user. Several processes may do so at once.
  * @throws EmbeddedPostgresError with one line that says why the server cannot run
  */
