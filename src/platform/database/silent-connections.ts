@@ -1,5 +1,5 @@
 /**
- * Closes connections to a server that has gone without a word, such as a machine that lost its power. No packet says so, and a statement
+ * Closes connections to a server that vanished without closing them, such as a machine that lost its power. No packet says so, and a statement
  * would wait for its answer for ever, on a connection that nobody else can use.
  */
 import type { Socket } from 'node:net'
@@ -43,7 +43,7 @@ export function closeIfSilent(client: pg.ClientBase, silentMs: number): void {
   stream.once('close', () => clearInterval(timer))
 }
 
-/** Closes the connection without a word to the server, so that its statements fail now. */
+/** Closes the connection without telling the server, so that its statements fail now. */
 export function cutConnection(client: pg.ClientBase): void {
   const { stream } = (client as unknown as Inside).connection
   stream.destroy()

@@ -30,7 +30,7 @@ export function mountHealth(app: FastifyInstance, { db, jobs, storage, replicas 
     const [database, migrations, queue, isStorageThere] = await Promise.all(each)
     // Without the storage everything but files works, and other processes would not have it either, so the process stays in rotation.
     const ok = database && migrations && queue
-    // Strangers may ask, so neither names nor reasons are told.
+    // Strangers may ask, so the answer has neither names nor reasons.
     const counted = replicas && { replicas: { read: replicas.all.filter(({ isRead }) => isRead).length, all: replicas.all.length } }
     return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue, storage: isStorageThere, ...counted })
   })

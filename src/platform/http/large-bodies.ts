@@ -25,7 +25,7 @@ export const openLargeBodies = () =>
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
 
-/** So many places that no account waits for another one. */
+/** There are enough places that no account waits for another one. */
 const UPLOADS_AT_ONCE = ownPart(1_024)
 const UPLOADS_OF_ACCOUNT = ownPart(6)
 /** An upload waits longer than other bodies, because the uploads that hold the places of its account may be slow. */

@@ -18,9 +18,9 @@ export const HEADERS: Record<string, object> = {
   'WWW-Authenticate': header('Always Bearer.', 'string'),
   'Retry-After': header('Seconds to wait before the next request.', 'integer'),
 }
-/** Every answer has these … */
+/** The headers of every answer. */
 export const COMMON = ['X-API-Version', 'X-Request-Id']
-/** … and these, unless there is no limit. */
+/** The further headers of every answer to a request that has a rate limit. */
 export const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Scope']
 
 function header(description: string, type: 'string' | 'integer') {

@@ -126,7 +126,7 @@ function mountUploads(
         onRequest: async (request) => {
           const ctx = contextOf(request)
           ctx.admission = await admit(accessRequestOf(ctx), access, true, idsIn(request))
-          // Fastify refuses an empty type, which says as much as none.
+          // Fastify refuses an empty type, which means the same as an absent one.
           if (request.raw.headers['content-type'] === '') delete request.raw.headers['content-type']
         },
         handler: async (request, reply) => {

@@ -14,7 +14,7 @@ interface Refusal {
 
 const refusals = new WeakMap<pg.ClientBase, Refusal>()
 
-/** Keeps the last warning of the connection that a node has waited in vain. */
+/** Keeps the last warning about a statement that waited too long for a lock of a node, or was cancelled there. */
 export function keepRefusals(client: pg.ClientBase): void {
   client.on('notice', ({ code, message }) => {
     if (code && WAITED_IN_VAIN.has(code)) refusals.set(client, { code, message })

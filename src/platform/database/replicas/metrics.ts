@@ -1,4 +1,4 @@
-/** Metrics of the replicas. Of several processes the first tells how it judges them. */
+/** Metrics of the replicas. If the service has several processes, the first one reports how it judges them. */
 import { counter, gauge, type Metric } from '../../metrics.ts'
 
 export const replicaReads = counter({

@@ -61,7 +61,7 @@ export interface Replicas {
   readonly systemId: string | undefined
   /** Runs `fn`; its reads may go to a replica. */
   reading<T>(reading: ReadNeeds, fn: () => T): T
-  /** Runs `fn`; its reads go to the primary, whatever it runs in. */
+  /** Runs `fn`; its reads go to the primary, even inside of `reading`. */
   onPrimary<T>(fn: () => T): T
   /** The end of what has been committed. */
   currentPosition(): Promise<WalPosition>

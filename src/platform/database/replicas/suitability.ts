@@ -44,7 +44,7 @@ export const REPLICA_SQL = `
     where finished_at is not null and rolled_back_at is null) m
   left join pg_stat_wal_receiver r on true`
 
-/** Why a replica is not read, whatever its lag; undefined if nothing speaks against it. */
+/** The reason not to read from a replica, apart from its lag; undefined if there is none. */
 export function obstacleOf(replica: ReplicaRow, primary: PrimaryRow): string | undefined {
   if (replica.system_id !== primary.system_id) return 'it is a replica of another database system'
   if (!replica.is_replica) return 'it is not a replica, or no longer'
