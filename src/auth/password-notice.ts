@@ -1,4 +1,4 @@
-/** Tells a user by mail that their password was replaced, so that somebody else's doing does not go unnoticed. */
+/** Tells a user by mail that their password was replaced, so that they notice if somebody else has replaced it. */
 import { z } from 'zod'
 import { storedAddress } from '../platform/access/network.ts'
 import type { Context } from '../platform/context.ts'

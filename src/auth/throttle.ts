@@ -22,7 +22,7 @@ interface Pace {
 
 const GUESSES_OF_ONE: Pace = { free: 5, firstWaitSeconds: 1, longestWaitSeconds: 300, forgetSeconds: 720 }
 
-/** What failures are counted for. docs/authentication.md explains the choice to users. */
+/** The objects that failures are counted for. docs/authentication.md explains the choice to users. */
 const PACES = {
   /** One account, from one address. */
   accountFromAddress: GUESSES_OF_ONE,

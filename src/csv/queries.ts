@@ -12,7 +12,7 @@ import type { Selection } from '../records/query/selection.ts'
 import { isCurrent, isStillCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/order.ts'
 
-/** Returns the next records by id, the id of each before its cells. Returns none, too, if the table has another version than the selection. */
+/** Returns the next records by id, the id of each before its cells. Also returns none if the table has another version than the selection. */
 export function rowsAfter(
   db: Database,
   selection: Selection,

@@ -9,7 +9,7 @@ import { LargeArchive, stored, UnreadableArchive, unpack } from './zip.ts'
 /** What the parent gets when the sheet has been written, or cannot be. */
 export type WorkbookOutcome = { ok: true } | { ok: false; problem: 'large' | 'sheet' | 'wide' | 'unreadable'; detail: string }
 
-/** Pictures and the like are not read. */
+/** Pictures and other binary parts are not read. */
 const isPart = (name: string) => /\.(xml|rels)$/.test(name)
 
 const [maxMb = '', maxCells = '', sheet] = process.argv.slice(2)

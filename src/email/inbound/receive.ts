@@ -193,11 +193,11 @@ async function decide(
     const reason = first?.id ? `The same message arrived as ${first.id}` : 'The same message arrived before'
     return { verdict: 'duplicate', reason, commentId: first?.comment_id ?? null, isAnnounced: false, isChanged: false }
   }
-  // The key of a message can be another one than it was read to have before.
+  // An earlier release may have read another key from the same message.
   const commentId = delivery.comment_id ?? (before.verdict === 'duplicate' ? null : before.comment_id)
   if (mail.report || mail.feedback)
     return kept({ ...before, comment_id: commentId, ...(await recordReport(context, thread, mail, stored)) })
-  // Only somebody who has the email knows the reply address. Who sent an automatic message is certain only of a recipient.
+  // Whoever knows the reply address has the email. An automatic message proves it only if its sender is one of the recipients.
   if (thread.recipients.some(({ status }) => status === 'unknown'))
     await proveSent(context, thread.comment_id, mail.from.email, { isAutomatic })
   if (commentId !== null) return correctComment(context, thread, mail, { commentId, isAnnounced: before.is_announced }, files)

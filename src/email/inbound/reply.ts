@@ -61,7 +61,7 @@ export async function insertComment(
   return { ...verdictOf(mail), commentId: id, key: mail.key, isAnnounced: wasAnnounced || announces, isChanged: true }
 }
 
-/** Changes the comment that the message became before. A comment that somebody has deleted does not come back. */
+/** Changes the comment that the message became before. A deleted comment is not inserted again. */
 export async function correctComment(
   context: Context,
   thread: Thread,

@@ -117,7 +117,7 @@ export async function claimDelivery(
   { id, receivedAt, key, isAutomatic }: { id: number; receivedAt: string; key: string; isAutomatic: boolean },
   now: Date,
 ): Promise<DeliveryRow | undefined> {
-  // A release that did not note the message has claimed the key for one that had arrived by then.
+  // An earlier release claimed keys without the id of the message: such a claim is for a message that had arrived before it.
   const [delivery] = await db.query<DeliveryRow>(
     sql`
     insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)

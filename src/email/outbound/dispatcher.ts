@@ -92,7 +92,7 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
     }
   }
 
-  /** @returns false if it has looked for emails in vain */
+  /** @returns false if it has found no emails to send */
   async function takeUp(): Promise<boolean> {
     const open = [...underway.keys()]
     const limit = freePlaces(open)

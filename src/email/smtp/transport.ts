@@ -189,7 +189,7 @@ async function deliverOver(
 
 /**
  * The recipients that the server cannot be given, because an address has letters outside of ASCII before the @ and the server does not
- * offer SMTPUTF8 (RFC 6531). nodemailer would send such an address all the same.
+ * offer SMTPUTF8 (RFC 6531). nodemailer would still send such an address.
  */
 function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: OutgoingMessage): RefusedRecipient[] {
   // The type of the connection does not show its list of extensions.
