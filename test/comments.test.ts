@@ -23,6 +23,7 @@ async function email(
   type: 'email_out' | 'email_in',
 ): Promise<number> {
   const secret = 'secret@example.com'
+  const error = { code: '550', enhanced: '5.1.1', message: `550 5.1.1 <${secret}>: no such user` }
   const { id } = await app.db.prisma.recordComment.create({
     data: {
       accountId: account.id,
@@ -33,7 +34,7 @@ async function email(
       userId: 0,
       userName: 'Ann',
       content: 'Hello',
-      metadata: { status: 'sent', to: ['a@example.com'], bcc: [secret], recipients: [{ email: secret, kind: 'bcc' }] },
+      metadata: { status: 'sent', to: ['a@example.com'], bcc: [secret], error, recipients: [{ email: secret, kind: 'bcc', error }] },
     },
   })
   return id
