@@ -156,6 +156,29 @@ test('a mail is dropped when its integration has failed for two days', async () 
   expect((await metadata(young)).status).toBe('queued')
 })
 
+test('a mail whose tokens no SECRET_KEY can read waits for two days, whatever its attempts, and holds back no other', async () => {
+  const { created, send, metadata, listed } = await desk()
+  const pause = (until: object) => app.db.execute(sql`update smtp_integrations set paused_until = ${until} where id = ${created.id}`)
+  await pause(sql`localtimestamp + interval '1 hour'`)
+  const [lost, found, other] = [await send('lost'), await send('found'), await send('other')]
+  await app.db.execute(sql`
+    update outbound_emails set attempts = 6, tokens_encrypted = tokens_encrypted || '\\x00'::bytea where comment_id in (${lost}, ${found})`)
+  await pause(sql`null`)
+  await expect.poll(arrived).toEqual(['other'])
+  for (const id of [lost, found])
+    await expect
+      .poll(() => metadata(id))
+      .toMatchObject({ status: 'queued', error: { code: 'TOKENS_UNREADABLE', message: expect.stringContaining('SECRET_KEY') } })
+  expect([(await listed()).failing, (await metadata(other)).status]).toEqual([null, 'sent'])
+  // The operator brings back the key of one of them. The other has waited for long enough.
+  await app.db.execute(sql`
+    update outbound_emails set tokens_encrypted = substr(tokens_encrypted, 1, length(tokens_encrypted) - 1), due_at = created_at where comment_id = ${found}`)
+  await app.db.execute(sql`
+    update outbound_emails set created_at = created_at - interval '49 hours', due_at = created_at where comment_id = ${lost}`)
+  await expect.poll(arrived).toEqual(['other', 'found'])
+  await expect.poll(() => metadata(lost)).toMatchObject({ status: 'dropped', error: { code: 'TOKENS_UNREADABLE' } })
+})
+
 test.each([
   ['a server that is busy', { code: 421 }, {}],
   ['a server that nobody reaches', {}, { port: 1 }],

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../platform/context.ts'
+import { UnreadableSecret } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { inSpan } from '../../platform/tracing.ts'
 import { domainOf } from '../address.ts'
@@ -46,7 +47,8 @@ export async function attemptDelivery(context: Context, recorder: Recorder, leas
   if (!outcome) return { isReached: undefined, recorded: Promise.resolve() }
   const known = outcome.shown && { ...mail, metadata: { ...mail.metadata, ...outcome.shown } }
   const recorded = recorder.settle({ lease, outcome: { ...outcome, suppressed }, known })
-  return { isReached: obstacle ? undefined : isReached(outcome), recorded }
+  const wasTried = !obstacle && outcome.pauseSeconds === undefined
+  return { isReached: wasTried ? isReached(outcome) : undefined, recorded }
 }
 
 function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
@@ -71,6 +73,7 @@ type Mail = LoadedMail & { mail: OutboundMail }
 
 /** Hands the email over to the server. Returns undefined when another worker is sending it. */
 async function attempt(context: Context, recorder: Recorder, lease: Lease, loaded: Mail, to: string[]): Promise<Outcome | undefined> {
+  const { mail } = loaded
   try {
     const content = await contentOf(loaded)
     return content ? await handOver(context, recorder, lease, loaded, to, content) : RECORD_GONE
@@ -78,6 +81,7 @@ async function attempt(context: Context, recorder: Recorder, lease: Lease, loade
     if (error instanceof LeaseLost) return undefined
     // The worker stops. Another one takes up the email at once.
     if (context.signal.aborted && error === context.signal.reason) return void (await releaseLeases(context, [lease]))
+    if (error instanceof UnreadableSecret) return hasWaited(mail, context.now) ? TOKENS_LOST : TOKENS_UNREADABLE
     if (error instanceof ValuesTooLong) return failedForAll(error.failure)
     // Any error occurs before the end of the content is sent, so a retry cannot deliver twice.
     return failedForAll(unexpected(context, error))
@@ -166,6 +170,16 @@ const gone = (code: string, message: string) => failedForAll({ kind: 'permanent'
 const RECORD_GONE = gone('RECORD_GONE', 'The record was deleted before the mail was sent')
 const INTEGRATION_GONE = gone('INTEGRATION_GONE', 'The SMTP integration was deleted, or is not for this table')
 const SENDER_LOST = gone('SENDER_NOT_ALLOWED', 'The sender lost the right to send this mail before its time came')
+
+const UNREADABLE: Failure = {
+  kind: 'permanent',
+  code: 'TOKENS_UNREADABLE',
+  enhanced: null,
+  message: 'The reply address of the mail was encrypted with another SECRET_KEY',
+}
+const TOKENS_LOST = failedForAll(UNREADABLE)
+/** The operator may restore the key. Newer mails of the integration go on meanwhile. */
+const TOKENS_UNREADABLE: Outcome = { ...failedForAll({ ...UNREADABLE, kind: 'temporary' }), pauseSeconds: 900 }
 
 const NO_ANSWER: Failure = {
   kind: 'temporary',

@@ -15,6 +15,8 @@ export interface Outcome {
   shown?: Pick<OutgoingMetadata, 'subject' | 'unresolved'>
   /** Set if the integration failed, and not the mail: the version of the integration that the attempt has used. */
   fault?: { version: number | null }
+  /** Set if the attempt does not count, because no server was tried: the seconds until the next one. */
+  pauseSeconds?: number
 }
 
 /** True if the connection and the sign-in worked: the server answered for a recipient, or refused the whole mail with a status. */

@@ -159,12 +159,12 @@ interface End {
 function endOf(mail: AttemptedMail, attempt: Attempt, now: Date): End {
   const { lease, outcome } = attempt
   const isMine = mail.lease === lease.lease
-  const isLastAttempt = !outcome.fault && mail.attempts >= RETRY_SECONDS.length
+  const isLastAttempt = isCounted(outcome) && mail.attempts >= RETRY_SECONDS.length
   // Even without the lease the email was delivered to the recipients that the server accepted.
   const known: Outcome = isMine ? outcome : { accepted: outcome.accepted, refused: new Map() }
   const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, known, isLastAttempt))
   // An attempt that failed because of its integration does not count. When the next one is made depends on the integration (`markFailing`).
-  const seconds = outcome.fault ? 0 : RETRY_SECONDS[mail.attempts]
+  const seconds = outcome.fault ? 0 : (outcome.pauseSeconds ?? RETRY_SECONDS[mail.attempts])
   const isQueued = recipients.some(({ status }) => status === 'queued')
   return {
     ...{ mail, attempt, isMine, known, recipients },
@@ -173,6 +173,8 @@ function endOf(mail: AttemptedMail, attempt: Attempt, now: Date): End {
     retryAt: isQueued && seconds !== undefined ? new Date(now.getTime() + seconds * 1000) : null,
   }
 }
+
+const isCounted = ({ fault, pauseSeconds }: Outcome) => !fault && pauseSeconds === undefined
 
 /** The change of the comment. Its row is locked, so it is in the state that `endOf` has seen. */
 const changeOf =
@@ -193,10 +195,10 @@ async function endAttempts(context: Context, ends: readonly End[]): Promise<void
   // Without queued recipients the stamp stays: the email is never sent again.
   await db.query(
     sql`
-      update outbound_emails o set attempts = o.attempts + case when e.is_fault then 0 else 1 end, leased_until = null, due_at = e.retry_at::timestamp,
+      update outbound_emails o set attempts = o.attempts + case when e.is_counted then 1 else 0 end, leased_until = null, due_at = e.retry_at::timestamp,
         attempted_at = case when e.retry_at is null then o.attempted_at end
-      from unnest(${mine.map(({ mail }) => mail.comment_id)}::int[], ${mine.map(({ attempt }) => Boolean(attempt.outcome.fault))}::boolean[],
-        ${mine.map(({ retryAt }) => retryAt && formatInstant(retryAt))}::text[]) e (comment_id, is_fault, retry_at)
+      from unnest(${mine.map(({ mail }) => mail.comment_id)}::int[], ${mine.map(({ attempt }) => isCounted(attempt.outcome))}::boolean[],
+        ${mine.map(({ retryAt }) => retryAt && formatInstant(retryAt))}::text[]) e (comment_id, is_counted, retry_at)
       where o.comment_id = e.comment_id`,
     'end-attempts',
   )
