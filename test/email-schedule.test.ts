@@ -418,6 +418,59 @@ describe('retrying', () => {
   })
 })
 
+describe('a mail whose table or space is deleted', () => {
+  type Desk = Awaited<ReturnType<typeof desk>>
+  const cases: [string, (desk: Desk) => Promise<{ status: number }>][] = [
+    ['table', ({ admin, table }) => app.as(admin).post(`/api/table/${table}/delete`)],
+    ['space', ({ owner, space }) => app.as(owner).post(`/api/space/${space}/delete`)],
+  ]
+  const restored = ({ table, space }: Desk) =>
+    app.db.execute(sql`
+      with s as (update spaces set deleted_at = null where id = ${space}) update tables set deleted_at = null where id = ${table}`)
+  const stored = async (id: number) => {
+    const [row] = await app.db.query<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
+    return row?.metadata
+  }
+
+  test.each(cases)('%s: is dropped when its turn comes, and can be sent again after a restore', async (_, remove) => {
+    const place = await desk()
+    const { body } = await place.send({ sendAt: inFuture(HOUR) })
+    expect((await remove(place)).status).toBe(200)
+    await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
+    await expect.poll(() => stored(body.id)).toMatchObject({ status: 'dropped', error: { code: 'RECORD_GONE' } })
+    await restored(place)
+    expect((await place.call('retry', body.id)).status).toBe(200)
+    await expect.poll(() => place.statusOf(body.id)).toBe('sent')
+    expect(place.received()).toHaveLength(1)
+  })
+
+  test.each(cases)('%s: goes as it was planned after a restore before its time', async (_, remove) => {
+    const place = await desk()
+    const { body } = await place.send({ sendAt: inFuture(HOUR) })
+    expect((await remove(place)).status).toBe(200)
+    await restored(place)
+    await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
+    await expect.poll(() => place.received().length).toBe(1)
+  })
+
+  test.each(cases)('%s: is not sent even if its server has been told of it already', async (_, remove) => {
+    const place = await desk()
+    const { promise: isTold, resolve: tell } = Promise.withResolvers<void>()
+    const { promise: isDeleted, resolve: goOn } = Promise.withResolvers<void>()
+    smtp.on.recipient = () => {
+      delete smtp.on.recipient
+      tell()
+      return isDeleted
+    }
+    const { body } = await place.send()
+    await isTold
+    expect((await remove(place)).status).toBe(200)
+    goOn()
+    await expect.poll(() => stored(body.id)).toMatchObject({ status: 'dropped', error: { code: 'RECORD_GONE' } })
+    expect(place.received()).toEqual([])
+  })
+})
+
 test('only those who may send from the record cancel and retry', async () => {
   const { send, call, viewer, outsider, keys, table, record, member, comment } = await desk({ port: 1 })
   const { body } = await send({ sendAt: inFuture(HOUR) })

@@ -78,7 +78,8 @@ async function attempt(context: Context, recorder: Recorder, lease: Lease, loade
     const content = await contentOf(loaded)
     return content ? await handOver(context, recorder, lease, loaded, to, content) : RECORD_GONE
   } catch (error) {
-    if (error instanceof LeaseLost) return undefined
+    // If the table was deleted meanwhile, the lease has not ended, and the next attempt drops the email.
+    if (error instanceof LeaseLost) return void (await releaseLeases(context, [lease]))
     // The worker stops. Another one takes up the email at once.
     if (context.signal.aborted && error === context.signal.reason) return void (await releaseLeases(context, [lease]))
     if (error instanceof UnreadableSecret) return hasWaited(mail, context.now) ? TOKENS_LOST : TOKENS_UNREADABLE

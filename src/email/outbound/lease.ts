@@ -192,14 +192,18 @@ export async function renewLeases(db: Database, leases: readonly Lease[]): Promi
     where o.comment_id = mine.comment_id`)
 }
 
-/** Thrown when the lease has ended, or another worker has leased the email, because this one had lost the database for longer than its lease. */
+/** Thrown when the lease has ended, or the table of the email was deleted, or another worker has leased the email, because this one had lost the database for longer than its lease. */
 export class LeaseLost extends Error {}
+
+/** The condition that the table of the email `o` is there. A server may take minutes to ask for the content, in which it can be deleted. */
+const hasTable = sql`exists (
+  select from tables t join spaces s on s.id = t.space_id where t.id = o.table_id and t.deleted_at is null and s.deleted_at is null)`
 
 /** Stamps the attempt just before the end of the content is sent, unless its lease has ended meanwhile. @throws LeaseLost */
 export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
   const stamped = await db.execute(sql`
-    update outbound_emails set attempted_at = localtimestamp
-    where comment_id = ${comment_id} and lease = ${lease} and leased_until is not null and attempted_at is null`)
+    update outbound_emails o set attempted_at = localtimestamp
+    where comment_id = ${comment_id} and lease = ${lease} and leased_until is not null and attempted_at is null and ${hasTable}`)
   if (!stamped) throw new LeaseLost()
 }
 
@@ -217,7 +221,7 @@ export async function stampAttempts(
   const rows = await db.query<{ comment_id: number; lease: number; is_stamped: boolean }>(
     sql`
       with mine as materialized (
-        select o.comment_id, l.lease, (o.lease = l.lease and o.leased_until is not null and o.attempted_at is null) is true as is_stamped
+        select o.comment_id, l.lease, (o.lease = l.lease and o.leased_until is not null and o.attempted_at is null and ${hasTable}) is true as is_stamped
         from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
         ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`} skip locked
       ), stamped as (
