@@ -19,7 +19,9 @@ export function deliveryReport(message: MimeMessage, raw: Uint8Array): DeliveryR
   const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
   const noticed = isSystem || fields.length ? noticedRecipients(source) : []
   const read = recipientsIn(fields.join('\n\n'), noticed)
-  const recipients = isSystem && !read.some(namesCause) ? recipientsInText({ ...source, text: rawBody(raw) }) : read
+  const searched = isSystem && !read.some(namesCause) ? recipientsInText({ ...source, text: rawBody(raw) }) : []
+  // The words of an encoded part can be read in the part only.
+  const recipients = searched.some(namesCause) || !read.length ? searched : read
   if (!recipients.length) return null
   const returned = parts.filter(({ type }) => RETURNED.has(type)).map(decoded)
   return { ...referencesOf(message, [...returned, rawBody(raw)]), recipients }
