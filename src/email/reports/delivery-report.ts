@@ -14,7 +14,8 @@ export function deliveryReport(message: MimeMessage, raw: Uint8Array): DeliveryR
   const head = headOf(message)
   const isSystem = isFromMailSystem(head)
   const parts = reportParts(message) ?? (isSystem ? message.parts : null)
-  if (!parts) return null
+  // A complaint, a failed check of signatures or a read receipt is about a mail that has arrived, whoever sends it.
+  if (!parts || (message.type === 'multipart/report' && parts.some(({ type }) => ARRIVED.has(type)))) return null
   const source = { ...head, text: readableText(message.parts) }
   const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
   const noticed = isSystem || fields.length ? noticedRecipients(source) : []
@@ -29,6 +30,7 @@ export function deliveryReport(message: MimeMessage, raw: Uint8Array): DeliveryR
 
 const namesCause = ({ code, status, diagnostic }: ReportedRecipient) => code !== null || status !== null || diagnostic !== null
 
+const ARRIVED = new Set(['message/feedback-report', 'message/disposition-notification'])
 const STATUS = new Set(['message/delivery-status', 'message/global-delivery-status'])
 export const RETURNED = new Set([
   'message/rfc822',
@@ -125,9 +127,12 @@ function recipientOf(fields: Fields): ReportedRecipient | undefined {
 
 const ACTIONS = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
 
-/** A group without an action has failed if its status says so. Some servers write `expired` or `failure` for `failed`. */
+/**
+ * A group without an action has failed if its status says so. Some servers write `expired` or `failure` for `failed`, and Postfix
+ * `deliverable` in the report of a test.
+ */
 function actionOf(action: string | undefined, status: string): ReportedRecipient['action'] | undefined {
-  const given = action?.toLowerCase() ?? (/^[45]\./.test(status) ? 'failed' : '')
+  const given = action?.toLowerCase().replace(/^deliverable/, 'delivered') ?? (/^[45]\./.test(status) ? 'failed' : '')
   return ACTIONS.find((known) => given.startsWith(known)) ?? (/^(fail|expire|undeliver|reject|bounce)/.test(given) ? 'failed' : undefined)
 }
 
