@@ -170,6 +170,28 @@ describe('saving a view', () => {
     expect((await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body).toHaveLength(before)
   })
 
+  test('is refused with filters of more than 64 KB, and beyond 500 views of a table', async () => {
+    const full = await dealsTable(account, 'Full')
+    const value = 'x'.repeat(499)
+    const filters = Array.from({ length: 150 }, () => ({ column: 'company', compare: '=', value }))
+    for (const [key, sent] of [
+      ['filters', filters],
+      ['filter', { any: filters }],
+    ] as const) {
+      const { status, body } = await create(account.admin, { name: 'Large', type: 'grid', [key]: sent }, full)
+      expect([status, body.issues]).toEqual([400, [{ path: [key], message: 'must have at most 64 KB as JSON' }]])
+    }
+    await app.db.query(sql`
+      insert into views (account_id, table_id, name, type, config, filters, created_by, created_at, updated_at)
+      select ${account.id}, ${full}, 'View ' || n, 'grid', '{}', '[]', ${account.owner.id}, now(), now() from generate_series(1, 499) n`)
+    const last = { name: 'Last', type: 'grid' }
+    expect((await create(account.admin, last, full)).status).toBe(200)
+    for (const path of ['create', 'check']) {
+      const { status, body } = await app.as(account.admin).post(`/api/table/${full}/views/${path}`, { ...last, name: 'One more' })
+      expect([status, body.message], path).toEqual([400, 'A table has at most 500 views; delete one first'])
+    }
+  })
+
   test('lists the known types for an unknown type', async () => {
     const { body } = await create(account.admin, { name: `Bad ${counter++}`, type: 'map' })
     expect(body.message).toBe('type: must be one of grid, calendar, gallery, kanban')

@@ -1,7 +1,7 @@
 /** Checks the part of a view that depends on the table's fields, and normalises it as it is stored. Depends on neither time nor caller. */
 
 import type { TableDef } from '../fields/definition.ts'
-import { AppError, badInputs, type Issue } from '../platform/http/errors.ts'
+import { AppError, badInput, badInputs, type Issue } from '../platform/http/errors.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
 import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './filters/order.ts'
 import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filters/parse.ts'
@@ -68,6 +68,7 @@ const BOTH_SENT: Issue = { path: ['filters'], message: 'send either filters or f
 
 function checkedFilters(sent: unknown, table: TableDef): Filter[] {
   const filters = parseFilters(sent)
+  requireSmall(filters, 'filters')
   resolveTree(precedence(filters, ['filters']), table)
   return filters
 }
@@ -75,8 +76,18 @@ function checkedFilters(sent: unknown, table: TableDef): Filter[] {
 function checkedGroup(sent: unknown, table: TableDef): FilterGroup | null {
   const group = parseGroup(sent)
   if (!group) return null
+  const stored = mapLeaves(group, ({ path: _, ...condition }) => condition)
+  requireSmall(stored, 'filter')
   resolveTree(group, table)
-  return mapLeaves(group, ({ path: _, ...condition }) => condition)
+  return stored
+}
+
+/** The list of views has the filters of all of them. */
+const MOST_FILTER_KB = 64
+
+function requireSmall(filters: object, name: string): void {
+  if (Buffer.byteLength(JSON.stringify(filters)) > MOST_FILTER_KB * 1_024)
+    throw badInput(name, `must have at most ${MOST_FILTER_KB} KB as JSON`)
 }
 
 /** `order` replaces order_by and order_dir, and the reverse. Returns undefined after adding to `issues`. */

@@ -6,9 +6,9 @@ import type { Resource } from '../platform/access/authorize.ts'
 import { type TableRef, type TableRow, tableResource } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { DbNull, sql, toTheSecond } from '../platform/database/database.ts'
+import { type Database, DbNull, sql, toTheSecond } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
-import { conflict, notFound, stale } from '../platform/http/errors.ts'
+import { AppError, conflict, notFound, stale } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { auditPlaceOf } from '../tables/service.ts'
@@ -60,6 +60,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
   return saving(input.name, () =>
     changeTable(context, table, async (definition) => {
       const { db, actor, now } = context
+      await requireRoom(db, table.id)
       const { draft, dropped } = draftOf(input.type, input, undefined, definition)
       const isTableDefault = input.is_table_default ?? false
       if (isTableDefault) await clearTableDefault(context, table.id)
@@ -149,6 +150,7 @@ export async function removeViews(context: Context, table: TableDef, views: read
  */
 export async function check({ db }: Context, table: TableRef, input: NewView): Promise<ViewCheck> {
   const definition = await tableDefinition(db, table)
+  await requireRoom(db, table.id)
   const { draft, dropped } = draftOf(input.type, input, undefined, definition)
   const taken = await db.query(
     sql`select from views where table_id = ${table.id} and lower(name collate "pg_c_utf8") = lower(${input.name}::text collate "pg_c_utf8")`,
@@ -164,6 +166,15 @@ export async function check({ db }: Context, table: TableRef, input: NewView): P
     dropped,
     index: index === undefined ? null : layoutIndex(index),
   }
+}
+
+/** The list of views has no pages. */
+const MOST_VIEWS = 500
+
+/** @throws AppError 400 for a table with as many views as it may have. `changeTable` locks the table's row, so no view comes in between. */
+async function requireRoom(db: Database, tableId: number): Promise<void> {
+  const [row] = await db.query<{ count: number }>(sql`select count(*) from views where table_id = ${tableId}`, 'views-count')
+  if (row && row.count >= MOST_VIEWS) throw new AppError('BAD_REQUEST', `A table has at most ${MOST_VIEWS} views; delete one first`)
 }
 
 /** The inputs to name in X-Ignored. A grid ignores unknown keys of its config without naming them (api.md, View). */
