@@ -9,16 +9,16 @@ export const WROTE = phrases(String.raw`
   wrote|writes
   schrieb|geschrieben
   a écrit|a ecrit|écrivait
-  escribió|escribio|ha escrito|va escriure|ha escrit|idatzi du
+  escribió|escribio|escribiu|ha escrito|va escriure|ha escrit|idatzi du
   escreveu|ha scritto|scrisse|a scris
   schreef|geschreven
   skrev|skreiv|har skrivit|har skrevet|kirjoitti|kirjutas
   napisał|napisała|napisał\(-?a\)|napisał/a|pisze
   napsal|napsala|napsal\(a\)|napísal|napísala|napísal\(a\)|írta
-  napisao je|napisala je|je napisao|je napisala|napisao/la je|je napisal|је написао|rašė|parašė|rakstīja
+  napisao je|napisala je|je napisao|je napisala|napisao/la je|je napisal|napisal|napisala|је написао|rašė|parašė|rakstīja
   написал|написала|написал\(-?[аa]\)|писал|писала|писал\([аa]\)|пишет
   пише|написав|написав\(ла\)|написа|напиша
-  yazdı|έγραψε|έγραψαν|đã viết|menulis|sumulat|ने लिखा|เขียนว่า
+  yazdı|έγραψε|έγραψαν|đã viết|menulis|sumulat|isinulat|ने लिखा|লিখেছেন|เขียนว่า
   כתב|כתבה|כתב/ה|كتب|كتبت|نوشت
   写道|寫道|写了|のメール|は書きました|が書きました|님이 작성|님이 작성함|님이 쓴 글|작성`)
 
