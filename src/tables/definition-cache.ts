@@ -8,17 +8,23 @@ import { memo } from '../platform/memo.ts'
 
 /** A field takes about 300 bytes: 10,000 tables of 20 fields take 60 MB if no two have the same fields. */
 const MAX_KEPT = 10_000
+/** The characters of the fields of all kept tables as text. One table with as many options as it may have has 10 million. */
+const MOST_CHARACTERS = 100_000_000
 /** How many lists of fields are kept by their text, to be shared. The text of 20 fields takes about 5 KB. */
 const MAX_LISTS = 500
+const MOST_CHARACTERS_OF_LISTS = 20_000_000
 
 /** The latest definition that was read of each table. */
-const latestOf = memo((_: Database) => new BoundedMap<number, TableDef>(MAX_KEPT))
+const latestOf = memo((_: Database) => new BoundedMap<number, TableDef>(MAX_KEPT, MOST_CHARACTERS))
 
 /**
  * Lists of fields, by the text in which the database gives them. Tables that were made alike, such as those of many accounts, share a list, and
  * with it what is derived from the list (memo.ts).
  */
-const lists = new BoundedMap<string, FieldDef[]>(MAX_LISTS)
+const lists = new BoundedMap<string, FieldDef[]>(MAX_LISTS, MOST_CHARACTERS_OF_LISTS)
+
+/** The characters of a list of fields, which say how much memory it takes. */
+const charactersOf = new WeakMap<readonly FieldDef[], number>()
 
 /**
  * Returns the definition of a table, at least as new as the given version, which comes with the row that authorised the request.
@@ -49,7 +55,7 @@ function keep(db: Database, table: TableDef): void {
   // A transaction that is rolled back gives its version number to the next change, so a definition that was read inside one is not kept.
   if (db.inTransaction()) return
   const known = latestOf(db).get(table.id)
-  if (!known || known.version <= table.version) latestOf(db).set(table.id, table)
+  if (!known || known.version <= table.version) latestOf(db).set(table.id, table, charactersOf.get(table.fields))
 }
 
 type StoredField = Omit<FieldDef, 'key' | 'calc'>
@@ -88,6 +94,7 @@ function listOf(text: string): FieldDef[] {
   if (known) return known
   const stored = JSON.parse(text) as StoredField[]
   const list = [KEY_FIELD, ...stored.map((field) => ({ ...field, key: false, calc: false })), ...CALC_FIELDS]
-  lists.set(text, list)
+  lists.set(text, list, text.length)
+  charactersOf.set(list, text.length)
   return list
 }
