@@ -1,12 +1,15 @@
-import { Agent, get } from 'node:http'
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import type { Self } from '../src/keys/schema.ts'
 import { rotate, update } from '../src/keys/service.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
 import { formatInstant } from '../src/platform/time.ts'
 import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 
@@ -162,5 +165,35 @@ describe('API keys', () => {
     await expect(rotate(context, gone)).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'Key not found' })
     await expect(update(context, gone, { name: 'Gone' })).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'Key not found' })
     for (const status of statuses) expect([200, 404]).toContain(status)
+  })
+
+  it('that end while a slow body is sent write nothing', async () => {
+    const account = await app.account()
+    const { path, id } = await makeTable(app, account)
+    const losses = [
+      (secret: string) => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(secret)}`),
+      (secret: string) => app.db.execute(sql`update api_keys set read_only = true where token_hash = ${tokenHash(secret)}`),
+    ]
+    const statuses = []
+    for (const lose of losses) {
+      const secret = await account.keyOf({ accountId: account.id, userId: account.owner.id }, { kind: 'account' })
+      const outgoing = request(`${app.url}${path}/records/create`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      })
+      const answer = once(outgoing, 'response') as Promise<[IncomingMessage]>
+      outgoing.write('{"data": ')
+      const isUsed = () => app.db.query(sql`select from api_keys where token_hash = ${tokenHash(secret)} and last_used_at is not null`)
+      await expect.poll(async () => (await isUsed()).length).toBe(1)
+      await lose(secret)
+      app.setClock(new Date(Date.now() + 20_000))
+      outgoing.end('{"name": "late"}}')
+      const [response] = await answer
+      response.resume()
+      statuses.push(response.statusCode)
+      app.setClock(null)
+    }
+    expect(statuses).toEqual([401, 403])
+    expect(await app.db.query(sql`select from ${recordsOf(id)}`)).toEqual([])
   })
 })

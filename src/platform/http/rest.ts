@@ -162,6 +162,9 @@ const pathIdsOf = memo(({ meta }: RestProcedure) => [...meta.openapi.path.matchA
 
 const urlOf = ({ meta }: RestProcedure) => meta.openapi.path.replaceAll(/\{(\w+)\}/g, ':$1')
 
+/** The caller of a body that took longer is checked again: the right may have ended since, and a small one may take half a minute. */
+const SLOW_BODY_MS = 1_000
+
 interface Call {
   request: FastifyRequest
   reply: FastifyReply
@@ -201,6 +204,9 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
     ctx.begun = startRead(ctx, meta.access, whole)
     ctx.admission = await ctx.admitting
   }
+  // An upload, which has no ids here, is checked again in any case.
+  if (ctx.admission && ctx.pathIds && ctx.deps.clock().getTime() - ctx.now.getTime() > SLOW_BODY_MS)
+    ctx.admission = await admit(accessRequestAgain(ctx), meta.access, type === 'mutation', ctx.pathIds)
   const answer = await procedure.run({
     ctx: { request: ctx },
     path: name,
