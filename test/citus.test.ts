@@ -5,7 +5,7 @@ import { examine } from '../scripts/doctor/doctor.ts'
 import type { TableDef } from '../src/fields/definition.ts'
 import { largeTablesOnNodes } from '../src/indexes/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { type Database, recordsOf, sql } from '../src/platform/database/database.ts'
+import { type Database, recordsOf, type Statement, sql } from '../src/platform/database/database.ts'
 import { openNodes } from '../src/platform/database/nodes/nodes.ts'
 import { insertRows } from '../src/records/rows.ts'
 import { updateRow } from '../src/records/update-row.ts'
@@ -13,6 +13,7 @@ import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { moveSpace, placeSpace } from '../src/tables/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, startCitus, withCitus } from './support/citus.ts'
+import { queriesOf, queriesWith } from './support/statements.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
@@ -219,6 +220,72 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     await holder.end()
     await waiting
     expect(await titles(id)).toEqual(before)
+  })
+
+  test('creates with upsert of one task that wait in a row do not count as a deadlock', async () => {
+    const space = await newSpace()
+    await place(space, first)
+    const id = await table(space, 1)
+    expect(app.db.isElsewhere(id)).toBe(true)
+    const create = (title: string, upsert = true) =>
+      owner().post(`/api/tasks/onRecord/${id}/1/create`, { title, external_id: `one of ${id}`, upsert })
+    const present = queriesOf(app.db)
+    /** Holds the first statement with the text until it is released. */
+    const holdFirst = (part: string) => {
+      const [isHeld, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let isFirst = true
+      const before = async ({ text }: Statement) => {
+        if (!isFirst || !text.includes(part)) return
+        isFirst = false
+        isHeld.resolve()
+        await released.promise
+      }
+      return { before, isHeld: isHeld.promise, release: released.resolve }
+    }
+    const [inserting, insertingToo] = [holdFirst('insert into tasks'), holdFirst('insert into tasks')]
+    const updating = holdFirst('update tasks set title')
+    const waiting = (count: number) =>
+      vi.waitFor(
+        async () => {
+          const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from tasks k%'`
+          expect(await cluster.coordinator.query(waits)).toHaveLength(count)
+        },
+        { timeout: 10_000 },
+      )
+    Object.assign(
+      app.db,
+      queriesWith(app.db, async (statement) => {
+        await inserting.before(statement)
+        await insertingToo.before(statement)
+        await updating.before(statement)
+      }),
+    )
+    try {
+      // Both have found no task and locked the record.
+      const inserter = create('inserter')
+      await inserting.isHeld
+      const inserterToo = create('inserter, too')
+      await insertingToo.isHeld
+      expect((await create('made', false)).status).toBe(200)
+      const holder = create('holder')
+      await updating.isHeld
+      // It inserts nothing, and waits for the task that the holder has locked.
+      inserting.release()
+      await waiting(1)
+      const last = create('last')
+      await waiting(2)
+      insertingToo.release()
+      await waiting(3)
+      // What the daemon of Citus does now and then.
+      const [found] = await cluster.coordinator.query<{ is: boolean }>('select check_distributed_deadlocks() as is')
+      updating.release()
+      const answers = await Promise.all([inserter, inserterToo, holder, last])
+      expect(answers.map(({ status, body }) => ({ status, message: body.message }))).toEqual(Array(4).fill({ status: 200 }))
+      expect(found).toEqual({ is: false })
+    } finally {
+      for (const held of [inserting, insertingToo, updating]) held.release()
+      Object.assign(app.db, present)
+    }
   })
 
   test('a wrong space or node is refused with the reason', async () => {

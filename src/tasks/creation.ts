@@ -66,13 +66,17 @@ type InsertedTask = CreatedTask & { value: WrittenJson<Task> }
 
 /** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
 function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<InsertedTask | null> {
-  const { db, transaction } = context
-  if (!place || !db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
-  return transaction(async () => {
-    const [record] = await db.records(place.table_id).query(lockedPlace(place))
-    if (!record) throw notFound('Record')
+  if (!place || !context.db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
+  return context.transaction(async () => {
+    await lockRecord(context, place)
     return insertIfLive(context, place, input, null)
   })
+}
+
+/** @throws AppError 404 when the record has just been deleted */
+export async function lockRecord({ db }: Context, place: TaskPlace): Promise<void> {
+  const [record] = await db.records(place.table_id).query(lockedPlace(place))
+  if (!record) throw notFound('Record')
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { forbidden } from '../../platform/http/errors.ts'
 import { update } from '../changes.ts'
-import { type CreatedTask, createNew, type TaskPlace } from '../creation.ts'
+import { type CreatedTask, createNew, lockRecord, type TaskPlace } from '../creation.ts'
 import { ignoredEmails } from '../people.ts'
 import { canEdit } from '../policy.ts'
 import type { TaskRow } from '../procedure.ts'
@@ -37,6 +37,9 @@ async function createInPlaceOfDeleted(context: Context, place: TaskPlace | null,
 
 async function createOrUpdate(context: Context, place: TaskPlace | null, input: NewTask, externalId: string): Promise<TaskAnswer> {
   return context.transaction(async () => {
+    // In its search for deadlocks Citus takes all transactions that have not come to a node yet for one. If such a one had the task and
+    // another waited for it behind one that has been on the node, they would seem to wait for each other.
+    if (place && context.db.isElsewhere(place.table_id)) await lockRecord(context, place)
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const found = await lockByExternalId(context, externalId)
       if (found) return updateFound(context, place, found, input)
