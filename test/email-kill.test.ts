@@ -1,18 +1,16 @@
 /** A worker is killed at each point of the dialogue with the SMTP server: a mail is delivered once, or its outcome is unknown, never twice. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startArguments } from '../scripts/bench/process.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
+import { workerProcess } from './support/worker-process.ts'
 
 const smtp = await startSmtp()
 const app = await testApp()
-let worker: ChildProcess | undefined
+const worker = workerProcess(app, { SMTP_ALLOW_PRIVATE: 'true' })
 let send: () => Promise<number>
 let locker: pg.Client
 
@@ -30,37 +28,10 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await kill()
+  await worker.kill()
   await locker.end()
   await smtp.close()
 })
-
-/** Starts a worker in a process of its own. */
-async function start(): Promise<void> {
-  const { url } = await testDatabase()
-  worker = spawn(process.execPath, startArguments(), {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      DATABASE_URL: url,
-      DATA_DIR: app.settings.dataDir,
-      SECRET_KEY: app.settings.secretKeys.current.toString(),
-      ROLE: 'worker',
-      SMTP_ALLOW_PRIVATE: 'true',
-      LOG_LEVEL: 'silent',
-    },
-  })
-  await once(worker.stdout as NodeJS.ReadableStream, 'data')
-}
-
-async function kill(): Promise<void> {
-  if (!worker) return
-  const ended = once(worker, 'exit')
-  worker.kill('SIGKILL')
-  worker = undefined
-  await ended
-}
 
 /** As if a minute had passed: the lease of the killed worker has expired. */
 const expire = (id: number) =>
@@ -92,13 +63,13 @@ test.each<[string, (points: Points) => Partial<TestSmtp>, number, string | undef
   'a mail is not delivered twice when its worker is killed %s',
   async (_, points, deliveries, error) => {
     smtp.received.length = 0
-    await start()
+    await worker.start()
     const { promise: isKilled, resolve } = Promise.withResolvers<void>()
     Object.assign(
       smtp,
       points({
         kill: async () => {
-          await kill()
+          await worker.kill()
           resolve()
           return new Promise<never>(() => {})
         },
@@ -114,9 +85,9 @@ test.each<[string, (points: Points) => Partial<TestSmtp>, number, string | undef
     Object.assign(smtp, { on: {}, onContent: {} })
     await expire(id)
 
-    await start()
+    await worker.start()
     await expect.poll(async () => (await metadata(id))?.status).toBe('sent')
-    await kill()
+    await worker.kill()
     expect((await metadata(id))?.error?.code).toBe(error)
     expect(smtp.received).toHaveLength(deliveries)
   },

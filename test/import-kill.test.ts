@@ -1,54 +1,26 @@
 /** A worker is killed in the middle of an import: another one goes on, and every row becomes one record. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startArguments } from '../scripts/bench/process.ts'
 import { resumeAll } from '../src/csv/imports/run-import.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
 import { makeTable } from './support/tables.ts'
+import { workerProcess } from './support/worker-process.ts'
 
 const app = await testApp()
 const [table, row] = [new pg.Client((await testDatabase()).connection), new pg.Client((await testDatabase()).connection)]
 const ROWS = 2_500
-let worker: ChildProcess | undefined
+const worker = workerProcess(app)
 
 beforeAll(async () => {
   await Promise.all([table.connect(), row.connect()])
 })
 afterAll(async () => {
-  await kill()
+  await worker.kill()
   await Promise.all([table.end(), row.end()])
 })
-
-/** Starts a worker in a process of its own. */
-async function start(): Promise<void> {
-  const { url } = await testDatabase()
-  worker = spawn(process.execPath, startArguments(), {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      DATABASE_URL: url,
-      DATA_DIR: app.settings.dataDir,
-      SECRET_KEY: app.settings.secretKeys.current.toString(),
-      ROLE: 'worker',
-      LOG_LEVEL: 'silent',
-    },
-  })
-  await once(worker.stdout as NodeJS.ReadableStream, 'data')
-}
-
-async function kill(): Promise<void> {
-  if (!worker) return
-  const ended = once(worker, 'exit')
-  worker.kill('SIGKILL')
-  worker = undefined
-  await ended
-}
 
 /** Waits until a statement of the worker waits for a lock that the client holds. */
 const isBlockedBy = async (client: pg.Client) => {
@@ -76,7 +48,7 @@ test.each([
     const { job_id } = (
       await app.as(account.member).send(`${path}/import?async=true`, { method: 'POST', body, headers: { 'content-type': 'text/csv' } })
     ).body
-    await start()
+    await worker.start()
     await isBlockedBy(table)
     if (isInserted) {
       await row.query('begin')
@@ -84,7 +56,7 @@ test.each([
       await table.query('rollback')
       await isBlockedBy(row)
     }
-    await kill()
+    await worker.kill()
     await Promise.all([table.query('rollback'), row.query('rollback')])
     await isForgotten()
     const count = async () => (await app.as(account.member).post(`${path}/records/count`, {})).body.count
@@ -94,7 +66,7 @@ test.each([
     // As if the import had made no progress for ten minutes, after which a schedule sends its job again.
     await app.db.execute(sql`update record_imports set updated_at = updated_at - interval '11 minutes' where id = ${job_id}`)
     await resumeAll(systemContext(app.deps))
-    await start()
+    await worker.start()
     const job = async () => (await app.as(account.member).get(`/api/job/${job_id}`)).body
     await expect.poll(job).toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, issues: [] })
     expect(await count()).toBe(ROWS)
@@ -107,7 +79,7 @@ test.each([
     }
     // The worker removes the file after the commit that ends the import.
     await expect.poll(left).toEqual([])
-    await kill()
+    await worker.kill()
     await isForgotten()
   },
   60_000,
