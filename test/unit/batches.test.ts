@@ -24,7 +24,7 @@ function doubling({ most = 10, isAway = () => false, restMs = 0 }: { most?: numb
 const done = (value: number) => ({ status: 'fulfilled', value })
 const failed = (message: string) => ({ status: 'rejected', reason: expect.objectContaining({ message }) })
 
-test('items that come together share a call, of at most so many, and each gets its own result', async () => {
+test('items that come together share calls of a limited size, and each gets its own result', async () => {
   const { calls, add } = doubling({ most: 2 })
   expect(await add(2, 4, 6)).toEqual([done(4), done(8), done(12)])
   expect(calls).toEqual([[2, 4], [6]])

@@ -164,7 +164,7 @@ describe('a failed upload', () => {
     expect(error.data).toEqual({ message: 'No', code: 'NOT_SO', request_id: 'req-1', httpStatus: status })
   })
 
-  it('has no data if the answer is none of the service', async () => {
+  it('has no data if the answer does not come from the service', async () => {
     for (const [status, shown] of [
       [502, 502],
       [201, 200],
