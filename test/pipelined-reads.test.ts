@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
 import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
+import { runFor } from '../src/platform/party.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database
@@ -44,6 +45,22 @@ it('answers concurrent reads on one connection, each with its own rows', async (
     return new Set(found.map(([row]) => row?.pid)).size
   }
   await expect.poll(ask).toBe(1)
+})
+
+it('answers an account elsewhere after a large answer, so that its next ones do not delay others', async () => {
+  await pipelineOpen()
+  const pipeline = await pipelineBackend()
+  const text = (length: number) => db.readShort<{ text: string }>(sql`select repeat('x', ${length}) as text`, 'text')
+  for (let round = 0; round < 3; round++) await text(1)
+  const backendOf = (party: string) => runFor(party, pipelineBackend)
+  expect(await backendOf('account 1')).toBe(pipeline)
+  // On a busy machine a read may go to the pool, where it is nobody's concern.
+  const asLargeReader = async () => {
+    expect((await runFor('account 1', () => text(1_000_000)))[0]?.text).toHaveLength(1_000_000)
+    return backendOf('account 1')
+  }
+  await expect.poll(asLargeReader).toBe(null)
+  await expect.poll(() => backendOf('account 2')).toBe(pipeline)
 })
 
 it('keeps the error of one read from the others', async () => {

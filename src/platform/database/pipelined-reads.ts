@@ -5,6 +5,8 @@
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { BoundedMap } from '../bounded-map.ts'
+import { currentParty } from '../party.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent, cutConnection } from './silent-connections.ts'
@@ -24,6 +26,13 @@ const CANCELED = '57014'
 const NOT_PREPARED = '26000'
 /** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
 const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
+/**
+ * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its party use the pool, where
+ * they delay only each other. It is larger than the piece in which small answers of several parties arrive together.
+ */
+const LARGE_BYTES = 262_144
+const AWAY_MS = 30_000
+const MOST_AWAY = 1_000
 /** How long no new connection is tried after one could not be opened. */
 const RECONNECT_AFTER_MS = 1_000
 
@@ -48,6 +57,8 @@ interface Pipeline {
   /** How many statements were sent and not answered yet. */
   pending: number
   answered: number
+  /** How many bytes had been received when a statement was last answered. */
+  receivedBefore: number
   isStuck: boolean
   watch: NodeJS.Timeout | undefined
 }
@@ -64,6 +75,8 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
   let isClosed = false
+  /** Until when the reads of a party use the pool. */
+  const awayUntil = new BoundedMap<string, number>(MOST_AWAY)
 
   async function connect(): Promise<void> {
     const client = new pg.Client({
@@ -83,7 +96,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
       closeIfSilent(client, Math.min(SILENT_MS, silentMs))
-      open = { client, stream, openedAt: performance.now(), pending: 0, answered: 0, isStuck: false, watch: undefined }
+      open = { client, stream, openedAt: performance.now(), pending: 0, answered: 0, receivedBefore: 0, isStuck: false, watch: undefined }
     } catch {
       // Until the next attempt reads go to the pool, which reports what is wrong with the database.
       mayOpenAt = performance.now() + RECONNECT_AFTER_MS
@@ -99,8 +112,13 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
         return null
       }
-      if (open.isStuck) return null
-      if (now - open.openedAt <= maxLifetimeSeconds * 1000 && !hasTooManyPrepared(open.client)) return send(open, statement, isPrinted)
+      const party = currentParty()
+      if (open.isStuck || now < (awayUntil.get(party) ?? 0)) return null
+      const noteBytes = (bytes: number) => {
+        if (bytes > LARGE_BYTES) awayUntil.set(party, performance.now() + AWAY_MS)
+      }
+      if (now - open.openedAt <= maxLifetimeSeconds * 1000 && !hasTooManyPrepared(open.client))
+        return send(open, statement, noteBytes, isPrinted)
       const { client } = open
       open = undefined
       // pg ends the connection after it has answered the pending statements.
@@ -118,7 +136,13 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   }
 }
 
-async function send(pipeline: Pipeline, statement: NamedStatement, isPrinted = false): Promise<pg.QueryResult | null> {
+/** @param noteBytes gets the size of the answer */
+async function send(
+  pipeline: Pipeline,
+  statement: NamedStatement,
+  noteBytes: (bytes: number) => void,
+  isPrinted = false,
+): Promise<pg.QueryResult | null> {
   pipeline.pending++
   pipeline.watch ??= watch(pipeline)
   if (!pipeline.stream.writableCorked) {
@@ -136,6 +160,8 @@ async function send(pipeline: Pipeline, statement: NamedStatement, isPrinted = f
     pipeline.pending--
     pipeline.answered++
     pipeline.isStuck = false
+    noteBytes(pipeline.stream.bytesRead - pipeline.receivedBefore)
+    pipeline.receivedBefore = pipeline.stream.bytesRead
   }
 }
 
