@@ -203,6 +203,19 @@ describe('a recipient', () => {
     expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining(message)])
   })
 
+  test('or sender of megabytes is refused at once, because its parser would take seconds', async () => {
+    const endless = 'a:'.repeat(2_000_000)
+    const started = performance.now()
+    const { body } = await send({ fromIdentity: { email: endless }, to: [endless] })
+    // Each of them took several seconds.
+    expect(performance.now() - started).toBeLessThan(3_000)
+    expect(body.issues).toEqual([
+      { path: ['fromIdentity', 'email'], message: 'must be an email address' },
+      { path: ['to', 0], message: 'must have at most 600 characters' },
+      { path: ['to', 0], message: 'must be an email address' },
+    ])
+  })
+
   test('with spaces, in brackets, with a quoted or a strange name is accepted', async () => {
     const to = [
       ' ann@customer.example ',

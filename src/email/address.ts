@@ -2,6 +2,9 @@ import { domainToASCII } from 'node:url'
 import { addressParser } from 'postal-mime'
 import { z } from 'zod'
 
+/** More than any mailbox has. The time of the parser grows with the square of some texts, such as 4 MB of `a:`. */
+const MAX_LENGTH = 1_000
+
 export interface Mailbox {
   name: string
   email: string
@@ -12,7 +15,7 @@ export interface Mailbox {
  * its ASCII form, as servers compare it; the local part is unchanged, because it may be case-sensitive.
  */
 export function parseMailbox(text: string): Mailbox | undefined {
-  if (/[\r\n\0]/.test(text)) return undefined
+  if (text.length > MAX_LENGTH || /[\r\n\0]/.test(text)) return undefined
   const [parsed, ...others] = addressParser(text.trim())
   if (!parsed?.address || others.length) return undefined
   const email = normalAddress(parsed.address)
