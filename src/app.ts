@@ -20,6 +20,7 @@ import { type Application, type Cookies, HttpRequest } from './platform/http/htt
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { type RefuseMethod, watchMethods } from './platform/http/other-methods.ts'
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
+import { limitPipelining } from './platform/http/pipelining.ts'
 import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writes.ts'
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
 import { logOnDemand } from './platform/http/request-log.ts'
@@ -49,6 +50,7 @@ declare module 'fastify' {
 export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): Promise<FastifyInstance> {
   const limits = { ...CLIENT_LIMITS, maxConnections: ownPart(deps.settings.maxConnections), ...times }
   const app = createApp(deps, limits)
+  limitPipelining(app)
   traceRequests(app)
   limitShutdownTime(app)
   limitClients(app, limits)

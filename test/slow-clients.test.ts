@@ -290,6 +290,19 @@ describe('a request is answered', () => {
   })
 })
 
+it('a connection with thousands of requests that wait for an answer is closed, and one with a hundred is served', async () => {
+  const open = await serviceWith({})
+  const answersTo = async (requests: number) => {
+    const socket = await open()
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(requests - 1))
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    return (await readToEnd(socket)).split('HTTP/1.1 200 ').length - 1
+  }
+  expect(await answersTo(101)).toBe(101)
+  expect(await answersTo(5_000)).toBeLessThan(1_000)
+  expect(await answersTo(101)).toBe(101)
+})
+
 it('a request that the service makes to itself has no connection to close', async () => {
   const service = await buildApp({ ...app.deps, feed: { ...app.deps.feed, close: async () => {} } }, SHORT_BODY)
   closers.push(() => service.close())
