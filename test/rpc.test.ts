@@ -77,6 +77,23 @@ it('refuses a body that is not JSON in UTF-8 with the common error body, and cha
   expect(await count()).toBe(before)
 })
 
+it('names the first thousand of more invalid inputs, as REST does', async () => {
+  const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]))
+  const inputs = [
+    unknown(1_500),
+    { records: Array.from({ length: 4 }, () => ({ data: {}, ...unknown(400) })) },
+    { records: Array.from({ length: 750 }, () => ({ data: { text: '\0' }, 'a\0': 1 })) },
+  ]
+  for (const input of inputs) {
+    const rest = await app.as(keys.account).post(`/api/table/${table}/records/create_batch`, input)
+    const rpc = await app.as(keys.account).post('/trpc/records.createBatch', { table_id: table, ...input })
+    for (const { message, issues } of [rest.body, rpc.body.error.data]) {
+      expect(issues).toHaveLength(1_000)
+      expect(message).toContain(issues[0].message)
+    }
+  }
+})
+
 it('has no other methods, and no connection parameters', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     const answer = await app.as(keys.account).send('/trpc/spaces.list', { method, headers: { 'content-type': 'application/json' } })

@@ -93,8 +93,12 @@ export function badInput(path: string | (string | number)[], reason: string): Ap
   return badInputs([{ path: typeof path === 'string' ? [path] : path, message: reason }])
 }
 
-/** 400 for several inputs. The message describes the first, `issues` lists them all. */
-export function badInputs(issues: Issue[]): AppError {
+/** As many as a list of a request has entries at most. Issues take many times the bytes of the inputs, which can be a million unknown keys. */
+const MOST_ISSUES = 1_000
+
+/** 400 for several inputs. The message describes the first, `issues` lists the first thousand. */
+export function badInputs(all: Issue[]): AppError {
+  const issues = all.slice(0, MOST_ISSUES)
   const [first] = issues
   const where = first?.path.length ? `${pathText(first.path)}: ` : ''
   return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid input'}`, { issues })
@@ -113,7 +117,14 @@ function pathText(path: (string | number)[]): string {
 }
 
 /** 400 for a value that a schema refuses outside of a procedure's input. */
-export const badShape = (error: ZodError): AppError => badInputs(error.issues.flatMap(issuesOf))
+export function badShape(error: ZodError): AppError {
+  const issues: Issue[] = []
+  for (const issue of error.issues) {
+    if (issues.length >= MOST_ISSUES) break
+    issues.push(...issuesOf(issue))
+  }
+  return badInputs(issues)
+}
 
 /** Converts an error of a part of the input to one of the whole input. @param at the path of the part */
 export function errorWithin(error: AppError, at: (string | number)[]): AppError {
@@ -168,7 +179,7 @@ function known(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
   if (thrown instanceof TRPCError) {
     if (thrown.cause instanceof AppError) return thrown.cause
-    if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badInputs(thrown.cause.issues.flatMap(issuesOf))
+    if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badShape(thrown.cause)
     const missing = missingResource(thrown.cause)
     if (missing) return missing
     if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isFaultOfSchema(thrown.cause))
@@ -191,7 +202,8 @@ function trpcMessage(error: TRPCError): string {
 /** Converts an issue of zod: each unknown key becomes an issue with its own path. */
 function issuesOf(issue: ZodError['issues'][number]): Issue[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known key' }))
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.slice(0, MOST_ISSUES).map((key) => ({ path: [...path, key], message: 'is not a known key' }))
   if (issue.code === 'invalid_union') {
     // The caller most likely meant the branch whose issues all lie inside the value.
     const meant = issue.errors.find((branch) => branch.every((inner) => inner.path.length || inner.code === 'unrecognized_keys'))
