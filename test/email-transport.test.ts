@@ -182,6 +182,19 @@ describe('delivery', () => {
     expect(await failure(deliver(server, envelope(), message({ html }), options))).toMatchObject(expected)
   })
 
+  test.each(['354 Go on', '150 Working on it', '999 What', 'Thank you'])(
+    'does not know the outcome of a content that is answered %j',
+    async (answer) => {
+      const { port } = await startScripted((text) => {
+        if (text.startsWith('DATA')) return '354 Go on\r\n'
+        if (text.endsWith('.\r\n')) return `${answer}\r\n`
+        return text.startsWith('From:') ? '' : '250 OK\r\n'
+      })
+      const attempt = deliver({ ...server, port }, envelope(), message(), options)
+      expect(await failure(attempt)).toMatchObject({ kind: 'unknown', code: 'OUTCOME_UNKNOWN' })
+    },
+  )
+
   test('knows which recipients were refused when the outcome for the others is unknown', async () => {
     smtp.recipients.set('gone@customer.example', 550)
     smtp.onContent = { hangUp: 'after' }

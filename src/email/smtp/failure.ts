@@ -39,7 +39,9 @@ export function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
   const { responseCode, permanent } = error
   const text = storable(error.response ?? error.message, 500)
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(error.response ?? '')?.[1] ?? null
-  if (responseCode) return { kind: permanent ? 'permanent' : 'temporary', code: String(responseCode), enhanced, message: text }
+  // Any other answer to a whole content does not refuse it: a server whose answers are late may have taken it, and still has to say so.
+  const isRefusal = isHandedOver ? REFUSAL.test(String(responseCode)) : responseCode
+  if (isRefusal) return { kind: permanent ? 'permanent' : 'temporary', code: String(responseCode), enhanced, message: text }
   if (isHandedOver)
     return {
       kind: 'unknown',
@@ -49,6 +51,9 @@ export function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
     }
   return { kind: 'temporary', code: WORDS[error.code ?? ''] ?? 'CONNECTION', enhanced, message: text }
 }
+
+/** The codes with which a server refuses for now or for good (RFC 5321 §4.2.1). */
+const REFUSAL = /^[45]\d\d$/
 
 /** True for an error before the first mail that will not go away by itself: a refused connection or sign-in, or an invalid certificate. */
 export const isFaultOfServer = ({ responseCode = 0, code, originalCode }: SmtpError & { originalCode?: string | undefined }): boolean =>
