@@ -144,6 +144,18 @@ test('connections that wait for their server take no places, but their account c
   expect([fullAccounts(half), freePlaces(half), hasRoom(half, flood), hasRoom(half, other)]).toEqual([[flood], 60, false, true])
 })
 
+test('large mails that are with their servers leave memory for those of other accounts', () => {
+  const [flood, other] = [1, 2]
+  const large = { accountId: flood, isWaiting: true, letters: 2 * 1_048_576 }
+  const few = Array(15).fill(large)
+  expect([fullAccounts(few), hasRoom(few, flood)]).toEqual([[], true])
+  const half = Array(16).fill(large)
+  expect([fullAccounts(half), hasRoom(half, flood), hasRoom(half, other)]).toEqual([[flood], false, true])
+  // They were leased at once, before they were read. Another account still gets connections.
+  const more = [...Array(40).fill(large), { accountId: other, isWaiting: false }]
+  expect([fullAccounts(more), hasRoom(more, other)]).toEqual([[flood], true])
+})
+
 test('an integration whose server was not reached gets one connection', async () => {
   await waiting(4, [{}])
   const [first, ...others] = await lease({ limit: 1 })

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Lease, leaseDue } from '../src/email/outbound/lease.ts'
 import { failedForAll, type Outcome } from '../src/email/outbound/outcome.ts'
+import { serverWait } from '../src/email/outbound/places.ts'
 import type { Sending } from '../src/email/outbound/prefetch.ts'
 import { sendInTurn } from '../src/email/outbound/sending.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
@@ -19,7 +20,7 @@ const smtp = await startSmtp()
 afterAll(() => smtp.close())
 const app = await testApp()
 const context = () => systemContext(app.deps)
-const recorder = { ...openStamping(context), ...openSettling(context), wait: { begin() {}, end() {} } }
+const recorder = { ...openStamping(context), ...openSettling(context) }
 
 /** Three mails, each on a record of its own by default, and leased. They go over one connection unless each has an integration of its own. */
 async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
@@ -45,10 +46,32 @@ async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
   const leases = await leaseDue(context(), { limit: 60, places: [], unreachedIds: [], mailsPerConnection })
   expect(leases).toHaveLength(3)
   const [{ smtp_integration_id: integrationId, account_id: accountId }] = leases as [Lease]
+  const place = { integrationId, accountId, isWaiting: false, letters: 0 }
+  const wait = serverWait(place, () => {})
   const send = (asked = leases.length, leaseMore: Sending['leaseMore'] = async () => []) =>
-    sendInTurn(context, recorder, { integrationId, accountId, isWaiting: false, held: new Set(leases.slice(0, asked)), asked, leaseMore })
-  return { account, table, leases: leases.toSorted((a, b) => a.comment_id - b.comment_id) as [Lease, Lease, Lease], send }
+    sendInTurn(context, { ...recorder, wait }, Object.assign(place, { held: new Set(leases.slice(0, asked)), asked, leaseMore }))
+  return { account, table, leases: leases.toSorted((a, b) => a.comment_id - b.comment_id) as [Lease, Lease, Lease], send, place }
 }
+
+test('a mail counts with its size as long as the server has it', async () => {
+  const { leases, send, place } = await leased()
+  const body = `<p>${'a'.repeat(100_000)}</p>`
+  await app.db.execute(sql`
+    update outbound_emails set request = jsonb_set(request, '{body}', ${JSON.stringify(body)}::jsonb) where comment_id = ${leases[0].comment_id}`)
+  const sizes: number[] = []
+  smtp.on.recipient = async () => void sizes.push(place.letters)
+  smtp.onContent.meanwhile = async () => void sizes.push(place.letters)
+  onTestFinished(() => {
+    smtp.on = {}
+    smtp.onContent = {}
+  })
+  await send()
+  const [first = 0, ...others] = sizes
+  expect(first).toBeGreaterThan(200_000)
+  expect(others[0]).toBe(first)
+  expect(others.slice(1).every((letters) => letters > 0 && letters < 1_000)).toBe(true)
+  expect([others.length, place.letters]).toEqual([5, 0])
+})
 
 test('a table whose records cannot be read fails its mails, and not the process', async () => {
   const { table, leases, send } = await leased()
