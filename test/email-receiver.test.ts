@@ -123,6 +123,19 @@ describe('a mail for a reply address', () => {
     for (const { answers } of [thread, other]) expect((await answers()).map(({ metadata }) => metadata.messageId)).toContain(id)
   })
 
+  test('is taken over LMTP behind any number of unknown recipients, in the same connection', async () => {
+    const client = await greeted(await receiver())
+    for (let mail = 0; mail < 3; mail++) {
+      await client.command('MAIL FROM:<spam@b.example>')
+      for (let at = 0; at < 100; at++) expect(await client.command(`RCPT TO:<${UNKNOWN}>`)).toMatch(/^550 5\.1\.1 /)
+      await client.command('RSET')
+    }
+    await envelope(client)
+    client.write(`${message('Behind them')}.\r\n`)
+    expect(await client.answer()).toMatch(/^250/)
+    expect((await answers()).at(-1)?.content).toBe('Behind them')
+  })
+
   test('goes to the recipients of the envelope alone', async () => {
     const other = await mailThread(app, smtp)
     const client = await greeted(await receiver())

@@ -118,13 +118,15 @@ function hangUp(socket: Socket, lastWords: string): void {
   socket.end(lastWords, () => socket.destroy())
 }
 
-/** A mail server of the operator has limits of its own, and one address. */
+/** A mail server of the operator has limits of its own, and one address. In one connection it sends what came from many clients. */
 const limitsFor = (protocol: 'smtp' | 'lmtp', lowered: Partial<ReceiverLimits> = {}): ReceiverLimits => ({
   ...RECEIVER_LIMITS,
   ...(protocol === 'lmtp' && {
     connectionsPerAddress: RECEIVER_LIMITS.connections,
     mailsPerMinute: Number.POSITIVE_INFINITY,
     refusalsPerMinute: Number.POSITIVE_INFINITY,
+    refusalsPerConnection: Number.POSITIVE_INFINITY,
+    commandsPerMail: Number.POSITIVE_INFINITY,
   }),
   ...lowered,
 })
