@@ -41,7 +41,7 @@ function ownLines(lines: string[]): OwnLine[] {
       index = endOfBars(lines, mark.end)
     } else if (mark && isHistory(mark, hasWords, index > lastQuoted))
       return [...withoutRule(own), ...wordsOf(mark), ...historyOf(own, lines, index)]
-    else own.push(isQuoted(line) ? CUT : line)
+    else own.push(isQuoted(line) || isWrapped(lines, index) ? CUT : line)
     hasWords ||= isText(own.at(-1))
   }
   return own
@@ -69,6 +69,14 @@ const isText = (line: OwnLine | undefined) => Boolean(line?.trim()) && !isRule(l
 /** True for a line with a quote mark, unless arrows at both ends decorate it. */
 function isQuoted(line: string | undefined): boolean {
   return line?.startsWith('>') === true && !/^>[>\s]*[^<>\s][^<>]*<<+\s*$/.test(line)
+}
+
+const MIN_WRAPPED = 70
+
+/** True for the end of a quoted line that a program has wrapped: the line above is long and ends within a sentence, which goes on here. */
+function isWrapped(lines: string[], index: number): boolean {
+  const [above = '', line = '', below] = lines.slice(index - 1, index + 2)
+  return isQuoted(above) && isQuoted(below) && above.length >= MIN_WRAPPED && !/[.!?:…]\s*$/.test(above) && /^\p{Ll}/u.test(line)
 }
 
 /** True if the next line with text is quoted, or introduces a quote, as below "Original Message". */
@@ -167,11 +175,19 @@ function withoutSignatures(own: OwnLine[]): string[] {
   for (const line of [...own, CUT]) {
     if (line !== CUT) part.push(line)
     else if (part.length) {
-      kept.push(...withoutPhoneLines(withoutSignature(part)))
+      kept.push(...withoutPhoneLines(withoutSignature(withoutListFooter(part))))
       part = []
     }
   }
   return kept
+}
+
+/** The name, the address and the page of a mailing list, which Mailman adds at the end of each mail. */
+function withoutListFooter(lines: string[]): string[] {
+  const rule = lines.findLastIndex((line) => /^_{2,}\s*$/.test(line))
+  const [name = '', ...others] = lines.slice(rule + 1).filter((line) => line.trim())
+  const isFooter = rule >= 0 && /\smailing list\s*$/i.test(name) && others.every((line) => /^\s*(\S+@\S+|<?https?:\S+)\s*$/.test(line))
+  return isFooter ? lines.slice(0, rule) : lines
 }
 
 function withoutSignature(lines: string[]): string[] {
