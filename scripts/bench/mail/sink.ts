@@ -1,5 +1,5 @@
 /**
- * A separate process that accepts mail as fast as it can, or answers each command after a delay. It speaks only as much SMTP as nodemailer
+ * A separate process that accepts mail as fast as it can, or answers each command, and if asked the content, after a delay. It speaks only as much SMTP as nodemailer
  * needs, so that it takes little CPU time from the service on the same machine.
  */
 import { once } from 'node:events'
@@ -7,8 +7,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 /** How the sink answers. */
 export interface SinkManner {
-  /** The time before each answer. */
+  /** The time before each answer to a command. */
   latencyMs: number
+  /** Whether the content is accepted as late as commands are answered; else at once. */
+  acceptsLate?: boolean
   /** Whether it takes several commands at once (RFC 2920), as nearly all servers do. */
   pipelining?: boolean
 }
@@ -55,8 +57,8 @@ function talk(socket: Socket): void {
   socket.on('close', () => sockets.delete(socket))
   // The service ends connections in its own time.
   socket.on('error', () => {})
-  const say = (line: string) =>
-    manner.latencyMs ? setTimeout(() => socket.write(`${line}\r\n`), manner.latencyMs) : socket.write(`${line}\r\n`)
+  const say = (line: string, isLate = true) =>
+    isLate && manner.latencyMs ? setTimeout(() => socket.write(`${line}\r\n`), manner.latencyMs) : socket.write(`${line}\r\n`)
   const greet = () => say('220 sink.example ESMTP')
   if (isReleased) greet()
   else held.push(greet)
@@ -81,7 +83,7 @@ function talk(socket: Socket): void {
         accept(received.slice(0, end))
         isContent = false
         received = ''
-        return void say('250 Accepted')
+        return void say('250 Accepted', manner.acceptsLate)
       }
       if (!received.endsWith('\r\n')) return
       const commands = received.split('\r\n').slice(0, -1)
