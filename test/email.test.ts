@@ -412,6 +412,42 @@ describe('a mail that fails', () => {
   })
 })
 
+describe('a mail that is on its way to the server when its integration is changed', () => {
+  test.each([
+    ['its From domain is taken away', { from_domains: ['other.example'] }, 'FROM_NOT_ALLOWED'],
+    ['its table is taken away', { table_ids: [] }, 'INTEGRATION_GONE'],
+  ])('is stopped if %s', async (_, change, code) => {
+    const { send, comment, admin, smtpId } = await desk()
+    const { promise: changed, resolve: answer } = Promise.withResolvers<number>()
+    smtp.on.recipient = async () => answer((await app.as(admin).post(`/api/smtp/${smtpId}/update`, change)).status)
+    const { body } = await send()
+    expect(await changed).toBe(200)
+    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code } }))
+    expect(smtp.received).toEqual([])
+  })
+
+  test('goes to the new server at once, while the old one hangs', async () => {
+    const { send, comment, admin, smtpId } = await desk()
+    const other = await startSmtp()
+    const arrived = Promise.withResolvers<void>()
+    const mayGoOn = Promise.withResolvers<void>()
+    smtp.on.recipient = () => {
+      arrived.resolve()
+      return mayGoOn.promise
+    }
+    const { body } = await send()
+    await arrived.promise
+    expect((await app.as(admin).post(`/api/smtp/${smtpId}/update`, { port: other.port })).status).toBe(200)
+    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
+    mayGoOn.resolve()
+    smtp.on = {}
+    await send()
+    await eventually(async () => expect(other.received).toHaveLength(2))
+    expect(smtp.received).toEqual([])
+    await other.close()
+  })
+})
+
 describe('a mail that cannot be accepted', () => {
   test.each<[string, object, number, string]>([
     ['no recipient', { to: [] }, 400, 'to'],

@@ -108,6 +108,7 @@ export async function update(
     const isKeyReplaced = dkim !== undefined && !isSameKey(present.dkim, dkim)
     // A given password counts as a change, because it cannot be compared with the encrypted one.
     if (typeof password !== 'string' && !isKeyReplaced && isDeepStrictEqual(next, present)) return present
+    if (differing(present, next).some((key) => OF_DIALOGUE.has(key))) await withdrawLeases(db, integration_id)
     await context.db.prisma.smtpIntegration.update({
       where: { id: integration_id },
       data: {
@@ -157,6 +158,12 @@ async function setSecrets(
   if (typeof password === 'string') await context.db.execute(setPassword(context, id, password))
   if (dkim !== undefined) await context.db.execute(await replaceKey(context, id, dkim))
 }
+
+/**
+ * The keys that say to which server an email goes, and whether it may. When one of them changes, emails on their way to the server are stopped
+ * before the end of their content, and sent as the integration is then.
+ */
+const OF_DIALOGUE: ReadonlySet<string> = new Set(['host', 'port', 'tls', 'username', 'from_domains', 'table_ids'])
 
 async function readIntegration(db: Database, id: number, lock: Sql = sql``): Promise<SmtpIntegration | undefined> {
   const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${id} ${lock}`)
