@@ -83,7 +83,7 @@ function talk(socket: Socket): void {
         accept(received.slice(0, end))
         isContent = false
         received = ''
-        return void say('250 Accepted', manner.acceptsLate)
+        return void say('250 Accepted', manner.acceptsLate ?? false)
       }
       if (!received.endsWith('\r\n')) return
       const commands = received.split('\r\n').slice(0, -1)
