@@ -52,6 +52,8 @@ it('gives back the new space, which a usual collection leaves as large as it has
   const newSpaceMb = () =>
     (getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.physical_space_size ?? 0) / 1024 ** 2
   expect(newSpaceMb()).toBeGreaterThan(4)
+  // How much of the garbage of this test V8 has collected by now differs, and it could be more than an idle process gives back.
+  vi.spyOn(process, 'memoryUsage').mockReturnValue({ ...process.memoryUsage(), heapUsed: 50_000_000 })
   const stop = collectWhenIdle()
   spans(IDLE)
   expect(newSpaceMb()).toBeLessThan(2)
