@@ -65,7 +65,7 @@ export function readWithDefinition<T>(
 const QUICK_MS = 100
 
 /**
- * True if a cell may have been read by a definition that is not its own. What this process knows costs nothing: whoever wrote to a new field
+ * True if a cell may have been read by a definition that is not its own. What this process knows costs nothing: a caller that wrote to a new field
  * has read the definition with it. The database is asked while a conversion runs, and after a read that was not quick.
  */
 async function isOutdatedBy({ db }: Pick<Context, 'db'>, definition: TableDef, tookMs: number): Promise<boolean> {

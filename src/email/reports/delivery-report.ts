@@ -14,7 +14,7 @@ export function deliveryReport(message: MimeMessage, raw: Uint8Array): DeliveryR
   const head = headOf(message)
   const isSystem = isFromMailSystem(head)
   const parts = reportParts(message) ?? (isSystem ? message.parts : null)
-  // A complaint, a failed check of signatures or a read receipt is about a mail that has arrived, whoever sends it.
+  // A complaint, a failed check of signatures or a read receipt is about a mail that has arrived, also if a mail system sends it.
   if (!parts || (message.type === 'multipart/report' && parts.some(({ type }) => ARRIVED.has(type)))) return null
   const source = { ...head, text: readableText(message.parts) }
   const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
