@@ -214,7 +214,7 @@ export class FairLimit {
       const [party] = this.#turns as Iterable<Party>
       if (!party) return
       this.#turns.delete(party)
-      const next = this.#hasPlaceFor(party, now) ? (now < party.refusingUntil ? party.waiting.pop() : party.waiting.shift()) : undefined
+      const next = this.#hasPlaceFor(party, now) ? this.#nextOf(party, now) : undefined
       if (party.waiting.length) this.#turns.add(party)
       if (!next) {
         passed++
@@ -224,6 +224,13 @@ export class FairLimit {
       this.#waiting--
       next.waiter.enter(this.#place(party, next.weight, now))
     }
+  }
+
+  /** While requests of the party are refused, a late one would be served only to be the slowest of all, and keep a newer one waiting. */
+  #nextOf(party: Party, now: number): Waiting | undefined {
+    if (now >= party.refusingUntil) return party.waiting.shift()
+    this.#refuseLate(party, now)
+    return party.waiting.pop()
   }
 
   #sweep(): void {

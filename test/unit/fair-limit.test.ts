@@ -125,6 +125,17 @@ describe('a fair limit', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('refuses what has waited too long instead of serving it late, as soon as a place is free', () => {
+    const { come, end, inside, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 2, refusingWaitMs: 5 })
+    come('a1', 'a2', 'a3', 'a4')
+    vi.advanceTimersByTime(6)
+    end('a1')
+    expect(inside()).toEqual([])
+    expect(refused).toEqual(['a2', 'a3', 'a4'])
+    come('a5')
+    expect(inside()).toEqual(['a5'])
+  })
+
   it('goes on serving the newest first after a moment without requests', () => {
     const { come, end, inside, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 2 })
     come('a1', 'a2', 'a3', 'a4')

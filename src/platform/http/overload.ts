@@ -28,10 +28,11 @@ declare module 'fastify' {
 }
 
 /**
- * A burst of a party may wait: it is better than an error. While requests of the party are refused, others come all the time, and one that has
- * waited for 25 ms would be answered more than three times as late as usual.
+ * A burst of a party may wait, because that is better than an error: 300 are what comes in a tenth of a second at 80 % of the capacity of a fast
+ * processor, so that a pause of the process or the database refuses nobody. While requests of the party are refused, others come all the time, and one
+ * that has waited for 10 ms would be answered more than three times as late as usual.
  */
-const LIMIT = { places: 64, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 25, countedMs: 100 }
+const LIMIT = { places: 64, keptFree: 1, mostWaiting: 300, waitMs: 1_000, refusingWaitMs: 10, countedMs: 100 }
 /** While accounts compete or requests are refused. Four at once keep a busy process as busy as more would, and each is answered sooner. */
 const BUSY_PLACES = 4
 /** The same while the event loop is not busy: more than the connections to the database, and few enough to be answered soon if all come at once. */
