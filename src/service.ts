@@ -22,8 +22,8 @@ import { onCollect } from './platform/processes/member.ts'
 import { membership } from './platform/processes/own-part.ts'
 import { StartError } from './platform/processes/start-error.ts'
 import { readServiceFile, urlOf, writeServiceFile } from './platform/service-file.ts'
-import { type Tracer, useTracer } from './platform/tracing.ts'
-import { readTracing, TracingError } from './platform/tracing-settings.ts'
+import { readTracing, TracingError } from './platform/tracing/settings.ts'
+import { type Tracer, useTracer } from './platform/tracing/tracing.ts'
 import type { Settings } from './settings.ts'
 
 export interface Service {
@@ -134,7 +134,7 @@ const portOf = (app: FastifyInstance) => (app.server.address() as AddressInfo).p
 async function startTracing(log: Deps['log']): Promise<Tracer | undefined> {
   const settings = readTracing(process.env)
   if (!settings) return undefined
-  const { openTracer } = await import('./platform/opentelemetry.ts')
+  const { openTracer } = await import('./platform/tracing/opentelemetry.ts')
   const tracer = openTracer(settings, log)
   useTracer(tracer)
   return tracer

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import type { createTransport, Transporter } from 'nodemailer'
 import type { Settings } from '../settings.ts'
-import { inSpan } from './tracing.ts'
+import { inSpan } from './tracing/tracing.ts'
 
 export interface Letter {
   to: string

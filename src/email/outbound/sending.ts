@@ -1,6 +1,6 @@
 /** Sends the emails of one connection, one after the other. */
 import type { Context } from '../../platform/context.ts'
-import { inSpan } from '../../platform/tracing.ts'
+import { inSpan } from '../../platform/tracing/tracing.ts'
 import { type Attempted, attemptDelivery, type Recorder } from './delivery.ts'
 import type { Lease } from './lease.ts'
 import type { LoadedMail } from './loading.ts'

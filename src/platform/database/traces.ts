@@ -1,5 +1,5 @@
 /** A span for each statement of a request or a job. */
-import { openSpan } from '../tracing.ts'
+import { openSpan } from '../tracing/tracing.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 
 /** The span has the kind of the statement and its first table, not its text. */

@@ -1,6 +1,6 @@
 /** A span for each request, around everything that it does. */
 import type { FastifyInstance } from 'fastify'
-import { isTracing, type OpenSpan, openSpan } from '../tracing.ts'
+import { isTracing, type OpenSpan, openSpan } from '../tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

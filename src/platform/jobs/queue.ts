@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
 import { openListener } from '../database/listener.ts'
 import { closeIfSilent } from '../database/silent-connections.ts'
-import { inSpan, type OpenSpan } from '../tracing.ts'
+import { inSpan, type OpenSpan } from '../tracing/tracing.ts'
 import { WakeUps } from './wake-ups.ts'
 
 /** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */

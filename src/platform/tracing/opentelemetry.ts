@@ -14,9 +14,9 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { FastifyBaseLogger } from 'fastify'
-import { withinTime } from './time-limit.ts'
+import { withinTime } from '../time-limit.ts'
+import type { TracingSettings } from './settings.ts'
 import type { OpenSpan, Tracer } from './tracing.ts'
-import type { TracingSettings } from './tracing-settings.ts'
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER }
 /** A collector that does not answer must not hold up the end of the process. */
