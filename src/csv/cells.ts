@@ -3,7 +3,7 @@
 import type { CsvRule, ReadText, TitledRecords } from '../fields/csv-rules.ts'
 import type { FieldDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
-import { splitList, unshielded } from '../platform/csv-format.ts'
+import { splitList, unshielded } from '../platform/writers/csv-format.ts'
 import type { Separator } from './imports/sniff.ts'
 
 /** A point before three digits. In most countries whose files have semicolons it groups thousands. */

@@ -4,8 +4,8 @@
  */
 import { CALC_FIELDS, canBeTitle, KEY_FIELD } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
-import { unshielded } from '../platform/csv-format.ts'
 import type { CellIssue } from '../platform/http/errors.ts'
+import { unshielded } from '../platform/writers/csv-format.ts'
 import type { NewField } from '../tables/schema.ts'
 import { hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'
 import type { Separator } from './imports/sniff.ts'

@@ -2,8 +2,8 @@
 
 import { notAField } from '../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
-import { shielded, unshielded } from '../platform/csv-format.ts'
 import type { CellIssue } from '../platform/http/errors.ts'
+import { shielded, unshielded } from '../platform/writers/csv-format.ts'
 import type { Row } from './reader.ts'
 
 /** Whether the text is the id or, in any case, the name of a field. */

@@ -3,7 +3,7 @@
  * without an object for a row (docs/decisions/0024-written-pages.md).
  */
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import { JsonPiece, type JsonWriter } from '../platform/json-writer.ts'
+import { JsonPiece, type JsonWriter } from '../platform/writers/json-writer.ts'
 
 /** Values as finished JSON, by the ids that cells hold. */
 export type JsonById = ReadonlyMap<number, JsonPiece>

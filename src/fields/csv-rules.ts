@@ -1,7 +1,7 @@
 /** CSV rules of field types, and the parts that several share. Cells are written from what PostgreSQL prints, as pages are (cell-json.ts). */
 
-import type { CsvValue, CsvWriter } from '../platform/csv-writer.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import type { CsvValue, CsvWriter } from '../platform/writers/csv-writer.ts'
 import type { FieldSettings } from './settings.ts'
 
 /** Values as finished CSV, by the ids that cells hold. */

@@ -4,8 +4,8 @@ import { type FieldDef, ownFields, type TableDef } from '../fields/definition.ts
 import { TYPES } from '../fields/registry.ts'
 import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
 import { WrittenJson, WrittenList } from '../platform/http/written-json.ts'
-import { JsonPiece, JsonWriter } from '../platform/json-writer.ts'
 import { memo } from '../platform/memo.ts'
+import { JsonPiece, JsonWriter } from '../platform/writers/json-writer.ts'
 import type { DataRecord } from './schema.ts'
 
 /** @param cell the first of `printedColumns(table)` */

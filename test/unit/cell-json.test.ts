@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { type CellJson, type JsonById, jsonPiece, numberJson, textJson, writeList, writeOne } from '../../src/fields/cell-json.ts'
 import { roundedDecimal } from '../../src/fields/decimal.ts'
 import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
-import { JsonWriter } from '../../src/platform/json-writer.ts'
+import { JsonWriter } from '../../src/platform/writers/json-writer.ts'
 
 /** Rows as a connection receives them. */
 function printed(...rows: (string | null)[][]): PrintedRows {

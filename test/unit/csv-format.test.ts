@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinList, splitList } from '../../src/platform/csv-format.ts'
+import { joinList, splitList } from '../../src/platform/writers/csv-format.ts'
 
 describe('a list in a cell', () => {
   it.each([

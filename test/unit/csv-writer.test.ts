@@ -1,9 +1,9 @@
 /** Holds CSV written as bytes against csv-format.ts, which makes it of texts. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { csvCell, csvLine, joinList, shielded } from '../../src/platform/csv-format.ts'
-import { CsvValue, CsvWriter } from '../../src/platform/csv-writer.ts'
 import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
+import { csvCell, csvLine, joinList, shielded } from '../../src/platform/writers/csv-format.ts'
+import { CsvValue, CsvWriter } from '../../src/platform/writers/csv-writer.ts'
 
 /** The first value of a row as a connection receives it, among other bytes. */
 function written(text: string, write = (cell: Parameters<CsvWriter['string']>[0], csv: CsvWriter) => csv.string(cell)): string {

@@ -1,7 +1,7 @@
 /** The cells of a sheet as lines of CSV, in the forms that an import reads. */
 
-import { csvLine, shielded } from '../../platform/csv-format.ts'
 import { formatInstant } from '../../platform/time.ts'
+import { csvLine, shielded } from '../../platform/writers/csv-format.ts'
 
 export type SheetCell = string | number | boolean | Date | null
 

@@ -1,6 +1,6 @@
 /** Checkboxes: an empty cell counts as false everywhere. */
-import { BytePiece } from '../../platform/byte-writer.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
+import { BytePiece } from '../../platform/writers/byte-writer.ts'
 import { cell, unchanged, wrong } from '../cell.ts'
 import { FALSE, TRUE } from '../cell-json.ts'
 import { columnOf, isNull, trimmed } from '../cell-sql.ts'

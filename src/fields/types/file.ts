@@ -1,7 +1,7 @@
 /** Files: lists of entries that uploads have returned. A write is given paths, whose entries are looked up. */
-import { csvCell, joinList, shielded } from '../../platform/csv-format.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
+import { csvCell, joinList, shielded } from '../../platform/writers/csv-format.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
 import { NO_VALUES } from '../cell-json.ts'
 import { columnOf, isNull, like, unicode } from '../cell-sql.ts'

@@ -1,7 +1,7 @@
 /** Selects: select and multi_select. Cells store the ids of options; callers read and write their titles. */
-import { CsvValue } from '../../platform/csv-writer.ts'
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
+import { CsvValue } from '../../platform/writers/csv-writer.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
 import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar, trimmed } from '../cell-sql.ts'

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import type { PrintedCell, PrintedRows } from '../database/printed-rows.ts'
-import { JsonPiece, JsonWriter } from '../json-writer.ts'
+import { JsonPiece, JsonWriter } from '../writers/json-writer.ts'
 import { WrittenJson, WrittenList } from './written-json.ts'
 
 /** Writes a value that is not NULL. */

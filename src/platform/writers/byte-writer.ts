@@ -1,5 +1,5 @@
 /** Writes answers as bytes, made of the bytes of PostgreSQL's answers. Four bytes are read, checked and written at a time. */
-import type { PrintedCell } from './database/printed-rows.ts'
+import type { PrintedCell } from '../database/printed-rows.ts'
 
 export const WORD_BYTES = 4
 /** The same byte four times. */

@@ -1,7 +1,7 @@
 /** Writes lines of CSV as bytes, equal to those that csv-format.ts makes of texts. */
+import type { PrintedCell } from '../database/printed-rows.ts'
 import { BytePiece, ByteWriter, bytesLike, fourTimes, HIGHEST_BITS, WORD_BYTES } from './byte-writer.ts'
 import { csvCell, listElement, quotedPart, shielded } from './csv-format.ts'
-import type { PrintedCell } from './database/printed-rows.ts'
 
 const [QUOTE, APOSTROPHE, COMMA, LINE_FEED, RETURN, BLANK] = [34, 39, 44, 10, 13, 32]
 const [QUOTES, COMMAS, LINE_FEEDS, RETURNS] = [fourTimes('"'), fourTimes(','), fourTimes('\n'), fourTimes('\r')]
