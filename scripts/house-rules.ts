@@ -25,7 +25,7 @@ const FEATURES =
 /** The folder that every feature builds on, and that imports none of them. */
 const PLATFORM = 'platform'
 /** The rooms of the platform; each feature chooses its own. */
-const PLATFORM_ROOMS = ['http', 'access', 'database', 'storage', 'stored-files', 'jobs', 'processes', 'tracing', 'writers']
+const PLATFORM_ROOMS = ['http', 'access', 'database', 'storage', 'stored-files', 'jobs', 'processes', 'concurrency', 'tracing', 'writers']
 /** The rooms that may be inside another room. */
 const INNER_ROOMS = ['database/embedded', 'database/nodes', 'database/replicas']
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */

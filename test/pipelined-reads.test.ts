@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { runFor } from '../src/platform/concurrency/party.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
 import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
-import { runFor } from '../src/platform/party.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database

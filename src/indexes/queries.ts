@@ -1,10 +1,10 @@
 /** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
+import { withinTime } from '../platform/concurrency/time-limit.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
 import type { RecordsNode } from '../platform/database/records-plane.ts'
 import { isOutage } from '../platform/http/errors.ts'
-import { withinTime } from '../platform/time-limit.ts'
 import { MIN_BYTES } from '../tables/indexing.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
 import type { QueryShape } from './shape.ts'

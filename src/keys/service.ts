@@ -1,7 +1,7 @@
 import { audit, differing } from '../audit/log.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
-import { Batches } from '../platform/batches.ts'
+import { Batches } from '../platform/concurrency/batches.ts'
 import type { Context, Deps } from '../platform/context.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, forbidden, isOutage, notFound } from '../platform/http/errors.ts'

@@ -3,10 +3,10 @@
  * the name of a queue or a state, never an id.
  */
 import { Counter, collectDefaultMetrics, Gauge, type Metric as PromMetric, Registry } from 'prom-client'
+import { withinTime } from './concurrency/time-limit.ts'
 import type { Deps } from './context.ts'
 import { Durations, type Labels, type Observer } from './durations.ts'
 import type { Series } from './processes/messages.ts'
-import { withinTime } from './time-limit.ts'
 
 declare module './context.ts' {
   interface Shared {

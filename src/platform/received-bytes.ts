@@ -1,7 +1,7 @@
 /** Bytes that are received to storage before anything is written to the database: a transaction never waits for a slow client. */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { chunkTurn } from './loop-turns.ts'
+import { chunkTurn } from './concurrency/loop-turns.ts'
 import type { Storage } from './storage/storage.ts'
 import { newPath, STAGED_PREFIX } from './stored-files/paths.ts'
 

@@ -12,10 +12,10 @@ import {
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { SecretKeys } from '../settings.ts'
+import { Semaphore } from './concurrency/semaphore.ts'
 import { tooBusy } from './http/errors.ts'
 import { memo } from './memo.ts'
 import { ownPart } from './processes/own-part.ts'
-import { Semaphore } from './semaphore.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
 

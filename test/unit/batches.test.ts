@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Batches } from '../../src/platform/batches.ts'
+import { Batches } from '../../src/platform/concurrency/batches.ts'
 
 class Outage extends Error {}
 

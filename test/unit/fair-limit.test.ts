@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { FairLimit, type FairLimitOptions, type Place } from '../../src/platform/fair-limit.ts'
+import { FairLimit, type FairLimitOptions, type Place } from '../../src/platform/concurrency/fair-limit.ts'
 
 const OPTIONS: FairLimitOptions = {
   ...{ places: 4, crowdedPlaces: () => 3, keptFree: 1 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { InProgress } from '../../src/platform/in-progress.ts'
+import { InProgress } from '../../src/platform/concurrency/in-progress.ts'
 
 test('what is in progress is listed, the oldest first, until it is removed', () => {
   const list = new InProgress<string>()

@@ -1,7 +1,7 @@
 /** Turns of the event loop that chunks of uploads take. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, it, vi } from 'vitest'
-import { chunkTurn, requestBegins, requestEnds } from '../../src/platform/loop-turns.ts'
+import { chunkTurn, requestBegins, requestEnds } from '../../src/platform/concurrency/loop-turns.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Release, Semaphore } from '../../src/platform/semaphore.ts'
+import { type Release, Semaphore } from '../../src/platform/concurrency/semaphore.ts'
 
 /** Returns the permit, if the semaphore grants it within a few microtasks. */
 async function settled(permit: Promise<Release>): Promise<Release | undefined> {

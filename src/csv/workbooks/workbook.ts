@@ -1,9 +1,9 @@
 /** Reads one sheet of an XLSX workbook as CSV, in a process of its own with limits on time and memory. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { FairLimit } from '../../platform/fair-limit.ts'
+import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
+import { accountParty } from '../../platform/concurrency/party.ts'
 import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
-import { accountParty } from '../../platform/party.ts'
 import type { WorkbookOutcome } from './workbook-process.ts'
 
 /** The most bytes of a workbook, packed and unpacked. */

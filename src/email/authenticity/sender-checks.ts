@@ -2,7 +2,7 @@
 import dns from 'node:dns'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
-import { Semaphore } from '../../platform/semaphore.ts'
+import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { SenderAuthentication } from './authentication-results.ts'
 
 export interface CheckRequest {

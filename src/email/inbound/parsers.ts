@@ -1,5 +1,5 @@
 /** The parsers of the process: several for ordinary messages, and others for large ones, which take seconds each. */
-import { FairLimit } from '../../platform/fair-limit.ts'
+import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
 import { unavailable } from '../../platform/http/errors.ts'
 import type { ParsedMail } from './mime.ts'
 import { isLargeMessage, type MailParser, openParser, type RawMessage } from './parser.ts'

@@ -2,7 +2,7 @@
 import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { audit } from '../../audit/log.ts'
-import { Batches } from '../../platform/batches.ts'
+import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/http/errors.ts'

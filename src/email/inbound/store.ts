@@ -1,7 +1,7 @@
 /** Stores inbound messages before anything reads them (docs/decisions/0020-stored-messages.md). */
 import { decodeWords, type Header } from 'postal-mime'
 import { z } from 'zod'
-import { Batches } from '../../platform/batches.ts'
+import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/http/errors.ts'

@@ -1,7 +1,7 @@
 /** Sends the queued emails of all integrations: many at once, few through each server, and fairly among accounts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
-import { Batches } from '../../platform/batches.ts'
+import { Batches } from '../../platform/concurrency/batches.ts'
 import { type Context, type Deps, systemContext } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/http/errors.ts'

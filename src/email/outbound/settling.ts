@@ -1,7 +1,7 @@
 /** Records the outcomes of attempts. Outcomes that arrive at the same time share a transaction. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { movingEmails, updateEmails } from '../../comments/emails.ts'
-import { Batches } from '../../platform/batches.ts'
+import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/http/errors.ts'

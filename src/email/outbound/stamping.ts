@@ -1,6 +1,6 @@
 /** Stamps attempts just before their end. Attempts that reach this point at the same time share a statement. */
 import { type EmailChange, updateEmails } from '../../comments/emails.ts'
-import { Batches } from '../../platform/batches.ts'
+import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { isOutage } from '../../platform/http/errors.ts'
 import { type Lease, LeaseLost, stampAttempt, stampAttempts } from './lease.ts'

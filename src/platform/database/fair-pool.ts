@@ -1,7 +1,7 @@
 /** A pool of connections that is fair among parties: one that waits for locks on all of its connections leaves some to the others. */
 import pg from 'pg'
-import { FairLimit, type Place } from '../fair-limit.ts'
-import { currentParty } from '../party.ts'
+import { FairLimit, type Place } from '../concurrency/fair-limit.ts'
+import { currentParty } from '../concurrency/party.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { cutConnection } from './silent-connections.ts'
 

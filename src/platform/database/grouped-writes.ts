@@ -4,7 +4,7 @@
  * docs/decisions/0023-grouped-writes.md).
  */
 import pg from 'pg'
-import { currentParty, runFor } from '../party.ts'
+import { currentParty, runFor } from '../concurrency/party.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import type { NamedStatement } from './prepared-statements.ts'
 import { runTogether } from './statement-groups.ts'

@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { BoundedMap } from '../bounded-map.ts'
-import { currentParty } from '../party.ts'
+import { currentParty } from '../concurrency/party.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent, cutConnection } from './silent-connections.ts'

@@ -1,6 +1,6 @@
 /** The connections of a pool, and statements on them: with which settings they are opened, and how a caller cancels a long one. */
 import pg from 'pg'
-import { FairLimit } from '../fair-limit.ts'
+import { FairLimit } from '../concurrency/fair-limit.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { keepRefusals } from './nodes/refusals.ts'

@@ -1,9 +1,9 @@
 /** Health checks for operators. */
 import type { FastifyInstance } from 'fastify'
+import { withinTime } from '../concurrency/time-limit.ts'
 import type { Deps } from '../context.ts'
 import { type Database, sql } from '../database/database.ts'
 import { readMigrations } from '../database/migrations.ts'
-import { withinTime } from '../time-limit.ts'
 import type { PlainOperation } from './openapi.ts'
 
 /** A check that takes longer has failed. Proxies wait for about three seconds. */

@@ -5,7 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, authenticate } from '../access/authenticate.ts'
-import { FairLimit, type Place } from '../fair-limit.ts'
+import { FairLimit, type Place } from '../concurrency/fair-limit.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { tooBusy, unavailable } from './errors.ts'
 import { accessRequestOf, type RequestContext } from './request-context.ts'

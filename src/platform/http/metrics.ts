@@ -1,9 +1,9 @@
 /** Metrics of requests, and the route that shows all metrics to Prometheus. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FairLimit } from '../concurrency/fair-limit.ts'
 import type { Deps } from '../context.ts'
 import type { Observer } from '../durations.ts'
-import type { FairLimit } from '../fair-limit.ts'
 import { memo } from '../memo.ts'
 import { counter, duration, gauge, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
 import { metricsOfAll } from '../processes/member.ts'

@@ -1,6 +1,6 @@
 /** Rate limits. A process leases a slice of a window from the database and counts it down in memory. */
 import type { Actor } from '../access/authenticate.ts'
-import { Batches } from '../batches.ts'
+import { Batches } from '../concurrency/batches.ts'
 import { type Database, sql } from '../database/database.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { formatInstant } from '../time.ts'

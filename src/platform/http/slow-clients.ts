@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Entry, InProgress } from '../in-progress.ts'
+import { type Entry, InProgress } from '../concurrency/in-progress.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { respondToClientError } from './client-error.ts'
 import { BODY_LIMIT } from './trpc.ts'

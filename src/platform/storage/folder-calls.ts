@@ -2,7 +2,7 @@
  * Calls of the file system on a folder that may be on another machine. A call cannot be cancelled: while the other machine is gone, it keeps one of the few
  * threads that Node has for all calls of the file system, for DNS and for cryptography. So a folder gets some of these threads, and never all of them.
  */
-import { Semaphore } from '../semaphore.ts'
+import { Semaphore } from '../concurrency/semaphore.ts'
 
 /** The threads of the process (libuv's pool). The start command sets more than libuv's four. */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE) || 4

@@ -14,7 +14,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { FastifyBaseLogger } from 'fastify'
-import { withinTime } from '../time-limit.ts'
+import { withinTime } from '../concurrency/time-limit.ts'
 import type { TracingSettings } from './settings.ts'
 import type { OpenSpan, Tracer } from './tracing.ts'
 

@@ -3,7 +3,7 @@
  * nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
  */
 import pg from 'pg'
-import { withinTime } from '../../time-limit.ts'
+import { withinTime } from '../../concurrency/time-limit.ts'
 import { type Database, raw, sql } from '../database.ts'
 import { isDatabaseAway, sqlState } from '../database-errors.ts'
 import type { PlacedRecords, Placement, RecordsNode, Statement } from '../records-plane.ts'

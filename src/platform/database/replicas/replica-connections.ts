@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { BoundedMap } from '../../bounded-map.ts'
-import type { FairLimit } from '../../fair-limit.ts'
+import type { FairLimit } from '../../concurrency/fair-limit.ts'
+import { currentParty } from '../../concurrency/party.ts'
 import { tooBusy } from '../../http/errors.ts'
 import { memo } from '../../memo.ts'
-import { currentParty } from '../../party.ts'
 import { FairPool } from '../fair-pool.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
 import {

@@ -5,9 +5,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyBaseLogger } from 'fastify'
+import { withinTime } from '../../concurrency/time-limit.ts'
 import { AppError } from '../../http/errors.ts'
 import type { Metrics } from '../../metrics.ts'
-import { withinTime } from '../../time-limit.ts'
 import type { Database, Following, Statement } from '../database.ts'
 import { isDatabaseAway, sqlState } from '../database-errors.ts'
 import type { ObserveStatement } from '../observe-statements.ts'

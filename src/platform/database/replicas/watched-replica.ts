@@ -1,7 +1,7 @@
 /** A replica with what is known of it: whether it is read, how far behind it is, and why it is put aside. */
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
-import { withinTime } from '../../time-limit.ts'
+import { withinTime } from '../../concurrency/time-limit.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
 import { ReplicaConnections } from './replica-connections.ts'
 import { LagMeter, obstacleOf, type PrimaryRow, REPLICA_SQL, type ReplicaRow } from './suitability.ts'
