@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { DUE_VIEW } from '../src/demo/views.ts'
-import { newHexToken } from '../src/platform/secrets.ts'
+import { newHexToken } from '../src/platform/secrets/secrets.ts'
 import { readSettings } from '../src/settings.ts'
 import { asksForHelp, findService, runScript, ScriptError } from './runtime.ts'
 

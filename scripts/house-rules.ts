@@ -25,7 +25,19 @@ const FEATURES =
 /** The folder that every feature builds on, and that imports none of them. */
 const PLATFORM = 'platform'
 /** The rooms of the platform; each feature chooses its own. */
-const PLATFORM_ROOMS = ['http', 'access', 'database', 'storage', 'stored-files', 'jobs', 'processes', 'concurrency', 'tracing', 'writers']
+const PLATFORM_ROOMS = [
+  'http',
+  'access',
+  'database',
+  'storage',
+  'stored-files',
+  'jobs',
+  'processes',
+  'concurrency',
+  'secrets',
+  'tracing',
+  'writers',
+]
 /** The rooms that may be inside another room. */
 const INNER_ROOMS = ['database/embedded', 'database/nodes', 'database/replicas']
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
@@ -41,7 +53,7 @@ const OWNERS: Record<string, string[]> = {
   keys: ['api_keys'],
   'platform/http/rate-limits.ts': ['rate_windows'],
   'platform/http/idempotency.ts': ['idempotency_keys'],
-  'platform/secret-key-uses.ts': ['secret_key_uses'],
+  'platform/secrets/secret-key-uses.ts': ['secret_key_uses'],
   events: ['events'],
   spaces: ['spaces', 'space_members'],
   tables: ['tables', 'fields', 'record_tallies'],

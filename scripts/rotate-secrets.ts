@@ -4,9 +4,9 @@ import { sealedTokens } from '../src/email/composing/secret-tokens.ts'
 import { sealedPasswords } from '../src/email/integrations.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { sealedAnswers } from '../src/platform/http/idempotency.ts'
-import { type Reencrypted, reencryptColumn, type SealedColumn } from '../src/platform/sealed-columns.ts'
-import { type KeyUse, keyUses } from '../src/platform/secret-key-uses.ts'
-import { fingerprintOf } from '../src/platform/secrets.ts'
+import { type Reencrypted, reencryptColumn, type SealedColumn } from '../src/platform/secrets/sealed-columns.ts'
+import { type KeyUse, keyUses } from '../src/platform/secrets/secret-key-uses.ts'
+import { fingerprintOf } from '../src/platform/secrets/secrets.ts'
 import { addDays } from '../src/platform/time.ts'
 
 /** Every encrypted column. A test compares the list with prisma/schema.prisma. */

@@ -6,7 +6,7 @@ import { request } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../src/platform/database/database.ts'
-import { newKeySecret } from '../src/platform/secrets.ts'
+import { newKeySecret } from '../src/platform/secrets/secrets.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { callerFor, callRest, callRpc, idsFor, idsOf, type Operation, operations, pathOf } from './support/operations.ts'
 

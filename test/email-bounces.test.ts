@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vi
 import { replayMessages } from '../src/email/inbox/replay.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { tokenHash } from '../src/platform/secrets.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { mailDesk, postMail, untilRead } from './support/mail-desk.ts'
 import { startSmtp } from './support/smtp.ts'

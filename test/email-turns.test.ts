@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { type Statement, sql } from '../src/platform/database/database.ts'
-import { tokenHash } from '../src/platform/secrets.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 import { postMail, untilRead } from './support/mail-desk.ts'
 import { queriesWith } from './support/statements.ts'

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { openFeed } from '../src/events/feed.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { tokenHash } from '../src/platform/secrets.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
-import { tokenHash } from '../src/platform/secrets.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 

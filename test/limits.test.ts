@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createLimits } from '../src/platform/http/rate-limits.ts'
-import { newKeySecret } from '../src/platform/secrets.ts'
+import { newKeySecret } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 import { databaseWith } from './support/statements.ts'
 

@@ -6,7 +6,7 @@ import { rememberDevice } from '../src/auth/known-device.ts'
 import { bucket, count } from '../src/auth/throttle.ts'
 import { openDeps } from '../src/deps.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { hashPassword, verifyPassword } from '../src/platform/secrets.ts'
+import { hashPassword, verifyPassword } from '../src/platform/secrets/secrets.ts'
 import { type Answer, testApp } from './support/app.ts'
 
 const app = await testApp({ TRUST_PROXY: 'true' })

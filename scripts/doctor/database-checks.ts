@@ -2,7 +2,7 @@
 
 import { readMigrations } from '../../src/platform/database/migrations.ts'
 import { DEAD_LETTERS } from '../../src/platform/jobs/queue.ts'
-import { fingerprintOf } from '../../src/platform/secrets.ts'
+import { fingerprintOf } from '../../src/platform/secrets/secrets.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 
 interface Server {

@@ -1,7 +1,7 @@
 /** Rows whose owner does not exist any more, and secrets that no key can read. Foreign keys cover everything that is not listed here. */
 
-import type { SealedColumn } from '../../src/platform/sealed-columns.ts'
-import { decrypt, UnreadableSecret } from '../../src/platform/secrets.ts'
+import type { SealedColumn } from '../../src/platform/secrets/sealed-columns.ts'
+import { decrypt, UnreadableSecret } from '../../src/platform/secrets/secrets.ts'
 import { SEALED_COLUMNS } from '../rotate-secrets.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
 import { onAnsweringNodes, placedTables } from './node-checks.ts'

@@ -2,7 +2,7 @@ import type { Database } from '../platform/database/database.ts'
 import { toTheSecond } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
-import { hashPassword } from '../platform/secrets.ts'
+import { hashPassword } from '../platform/secrets/secrets.ts'
 
 export interface NewUser {
   /** In lower case. */

@@ -6,7 +6,7 @@ import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { NoMailer } from '../platform/mailer.ts'
 import { readableInstant } from '../platform/readable-time.ts'
-import { tokenHash } from '../platform/secrets.ts'
+import { tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant, instantOf } from '../platform/time.ts'
 
 /** How a password was replaced, in words that follow "was". */

@@ -7,7 +7,7 @@ import { type Database, join, type Sql, sql } from '../platform/database/databas
 import { AppError } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { ownPart } from '../platform/processes/own-part.ts'
-import { tokenHash } from '../platform/secrets.ts'
+import { tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 
 interface Pace {

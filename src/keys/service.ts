@@ -6,7 +6,7 @@ import type { Context, Deps } from '../platform/context.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, forbidden, isOutage, notFound } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
-import { newKeySecret, tokenHash } from '../platform/secrets.ts'
+import { newKeySecret, tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant, parseInstant } from '../platform/time.ts'
 import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
 

@@ -4,7 +4,7 @@ import { audit } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
-import { isSigned, sign } from '../platform/secrets.ts'
+import { isSigned, sign } from '../platform/secrets/secrets.ts'
 import type { SecretKeys } from '../settings.ts'
 
 const PURPOSE = 'gridpost unsubscribe links'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { keyOf } from '../../src/platform/access/bearer-key.ts'
-import { newKeySecret, tokenHash } from '../../src/platform/secrets.ts'
+import { newKeySecret, tokenHash } from '../../src/platform/secrets/secrets.ts'
 
 const [first, second] = [newKeySecret('account'), newKeySecret('personal')]
 const keyWith = (secret: string) => ({ kind: 'key', tokenHash: tokenHash(secret) })

@@ -15,7 +15,7 @@ import {
   tokenHash,
   UnreadableSecret,
   verifyPassword,
-} from '../../src/platform/secrets.ts'
+} from '../../src/platform/secrets/secrets.ts'
 
 describe('API keys', () => {
   test('show their kind without a query', () => {

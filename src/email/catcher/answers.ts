@@ -1,5 +1,5 @@
 /** What the recipient of a caught mail, or their mail server, would send back: a reply, and a delivery report (RFC 3464). */
-import { newHexToken } from '../../platform/secrets.ts'
+import { newHexToken } from '../../platform/secrets/secrets.ts'
 import type { CaughtMail } from './mail-folder.ts'
 
 /** The kinds of failure that a form offers: the enhanced status, and the words of a mail server. */

@@ -8,7 +8,7 @@ import { type NewFile, stage } from '../../files/service.ts'
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
-import { newHexToken } from '../../platform/secrets.ts'
+import { newHexToken } from '../../platform/secrets/secrets.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import type { InlineImage } from '../metadata.ts'
 

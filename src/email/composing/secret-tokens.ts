@@ -1,6 +1,6 @@
 /** The secrets of an outbound email: the token of its reply address and the token of its pixel. */
-import type { SealedColumn } from '../../platform/sealed-columns.ts'
-import { decrypt, encrypt, newHexToken, newToken } from '../../platform/secrets.ts'
+import type { SealedColumn } from '../../platform/secrets/sealed-columns.ts'
+import { decrypt, encrypt, newHexToken, newToken } from '../../platform/secrets/secrets.ts'
 import type { SecretKeys } from '../../settings.ts'
 
 export interface SecretTokens {

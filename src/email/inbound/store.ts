@@ -7,7 +7,7 @@ import { type Database, type Sql, sql } from '../../platform/database/database.t
 import { isOutage } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { memo } from '../../platform/memo.ts'
-import { tokenHash } from '../../platform/secrets.ts'
+import { tokenHash } from '../../platform/secrets/secrets.ts'
 import { sha256 } from '../../platform/sha256.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { SenderAuthentication } from '../authenticity/authentication-results.ts'

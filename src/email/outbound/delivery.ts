@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../platform/context.ts'
-import { UnreadableSecret } from '../../platform/secrets.ts'
+import { UnreadableSecret } from '../../platform/secrets/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { inSpan } from '../../platform/tracing/tracing.ts'
 import { domainOf } from '../address.ts'

@@ -2,7 +2,7 @@
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context, Deps } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
-import { tokenHash } from '../../platform/secrets.ts'
+import { tokenHash } from '../../platform/secrets/secrets.ts'
 import { formatInstant, instantOf } from '../../platform/time.ts'
 import { mails } from '../metrics.ts'
 import { proveSent } from '../reports/recipients.ts'

@@ -1,5 +1,5 @@
 /** The key that a request presents in its header Authorization. */
-import { looksLikeKey, tokenHash } from '../secrets.ts'
+import { looksLikeKey, tokenHash } from '../secrets/secrets.ts'
 import type { Credentials } from './authenticate.ts'
 
 /**

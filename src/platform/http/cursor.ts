@@ -1,6 +1,6 @@
 /** Cursors: the end of a page as a text that continues the walk. They are signed, and bound to the query that they were issued for. */
 import type { SecretKeys } from '../../settings.ts'
-import { isSigned, sign } from '../secrets.ts'
+import { isSigned, sign } from '../secrets/secrets.ts'
 import { AppError, badInput } from './errors.ts'
 
 /** The last row of a page. */

@@ -1,5 +1,5 @@
 /** The paths of files in storage. */
-import { newToken } from '../secrets.ts'
+import { newToken } from '../secrets/secrets.ts'
 
 /** The prefix of the paths of a task's files (api.md, Task attachment uploads). */
 export const taskPrefix = (taskId: number) => `task-${taskId}-`

@@ -3,7 +3,7 @@
  * A caller carries its position as a signed text, so that any process of the service can read it.
  */
 import type { SecretKeys } from '../../../settings.ts'
-import { isSigned, sign } from '../../secrets.ts'
+import { isSigned, sign } from '../../secrets/secrets.ts'
 
 export interface WalPosition {
   /** Grows with each failover. Positions of different timelines cannot be compared. */

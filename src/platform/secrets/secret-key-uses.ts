@@ -1,7 +1,7 @@
 /** Records which SECRET_KEY the processes write with, by its fingerprint, so that a rotation knows when the old key may go. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { SecretKeys } from '../settings.ts'
-import { type Database, sql } from './database/database.ts'
+import type { SecretKeys } from '../../settings.ts'
+import { type Database, sql } from '../database/database.ts'
 import { fingerprintOf } from './secrets.ts'
 
 const RECORD_EVERY_MS = 20_000

@@ -1,6 +1,6 @@
 /** The encrypted columns of the database, and their re-encryption after SECRET_KEY was replaced. */
-import type { SecretKeys } from '../settings.ts'
-import { type Database, ident, type Sql, sql } from './database/database.ts'
+import type { SecretKeys } from '../../settings.ts'
+import { type Database, ident, type Sql, sql } from '../database/database.ts'
 import { reencrypt, UnreadableSecret } from './secrets.ts'
 
 /** A column of secrets. Each feature defines its own, and scripts/rotate-secrets.ts lists them all. */

@@ -11,11 +11,11 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { SecretKeys } from '../settings.ts'
-import { Semaphore } from './concurrency/semaphore.ts'
-import { tooBusy } from './http/errors.ts'
-import { memo } from './memo.ts'
-import { ownPart } from './processes/own-part.ts'
+import type { SecretKeys } from '../../settings.ts'
+import { Semaphore } from '../concurrency/semaphore.ts'
+import { tooBusy } from '../http/errors.ts'
+import { memo } from '../memo.ts'
+import { ownPart } from '../processes/own-part.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
 
