@@ -33,6 +33,7 @@ const PLATFORM_ROOMS = [
   'stored-files',
   'jobs',
   'processes',
+  'bytes',
   'concurrency',
   'secrets',
   'tracing',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
-import { receiveBytes } from '../src/platform/received-bytes.ts'
+import { receiveBytes } from '../src/platform/bytes/received-bytes.ts'
 import { openStorage } from '../src/platform/storage/open-storage.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gridpost-received-'))

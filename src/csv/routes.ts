@@ -13,6 +13,7 @@ import {
   tableOf,
   tableResource,
 } from '../platform/access/resources.ts'
+import type { ReceivedBytes } from '../platform/bytes/received-bytes.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { badShape } from '../platform/http/errors.ts'
@@ -22,7 +23,6 @@ import { accessRequestAgain, accessRequestOf, serviceContext } from '../platform
 import { idsOfPath } from '../platform/http/rest.ts'
 import { refuseInvalidText } from '../platform/http/text-encoding.ts'
 import { headersOf } from '../platform/http/trpc.ts'
-import type { ReceivedBytes } from '../platform/received-bytes.ts'
 import { exportRecords } from './export.ts'
 import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'

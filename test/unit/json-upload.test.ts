@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeBase64 } from '../../src/platform/base64.ts'
+import { decodeBase64 } from '../../src/platform/bytes/base64.ts'
 import { JsonUpload } from '../../src/platform/http/json-upload.ts'
 
 /** Reads the body in chunks. @returns the value with its whole data, as JSON.parse has it */

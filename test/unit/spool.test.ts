@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { Spool, SpoolMemory } from '../../src/platform/spool.ts'
+import { Spool, SpoolMemory } from '../../src/platform/bytes/spool.ts'
 
 const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-spool-'))
 afterAll(() => rm(dataDir, { recursive: true }))

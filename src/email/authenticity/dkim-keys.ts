@@ -1,11 +1,11 @@
 /** The keys with which the mails of an integration are signed (RFC 6376). A key is made here, and its private part never leaves the service. */
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
+import { temporaryFolder } from '../../platform/bytes/temporary-files.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import type { SealedColumn } from '../../platform/secrets/sealed-columns.ts'
 import { decrypt, encrypt, UnreadableSecret } from '../../platform/secrets/secrets.ts'
-import { temporaryFolder } from '../../platform/temporary-files.ts'
 import { DeliveryError, type Failure } from '../smtp/failure.ts'
 import type { Dkim, NewDkim } from './dkim.ts'
 

@@ -1,9 +1,9 @@
 /** The body of the webhook. Anyone may send one, so it takes little memory, and a large one only takes disk space if a thread is waiting for it. */
+import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/bytes/spool.ts'
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, tooBusy } from '../../platform/http/errors.ts'
 import { ownPart } from '../../platform/processes/own-part.ts'
-import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/spool.ts'
 import { MAX_HEADER_BYTES } from '../headers.ts'
 import { isAddressed, storeInbound } from './store.ts'
 

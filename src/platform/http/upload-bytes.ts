@@ -1,7 +1,7 @@
 /** Decodes the `data` of an upload, and computes the value by which an Idempotency-Key compares uploads. */
 import { createHash } from 'node:crypto'
-import { decodeBase64 } from '../base64.ts'
-import type { ReceivedBytes } from '../received-bytes.ts'
+import { decodeBase64 } from '../bytes/base64.ts'
+import type { ReceivedBytes } from '../bytes/received-bytes.ts'
 import { AppError, badInput } from './errors.ts'
 
 const MB = 1_048_576

@@ -3,9 +3,9 @@
  * bytes go to storage while they arrive, so a large file needs no more memory than a small one, and no transaction waits for them.
  */
 import type { FastifyRequest } from 'fastify'
-import { Base64Decoder } from '../base64.ts'
-import { freeChunk } from '../freed-chunk.ts'
-import { type ReceivedBytes, receiveBytes } from '../received-bytes.ts'
+import { Base64Decoder } from '../bytes/base64.ts'
+import { freeChunk } from '../bytes/freed-chunk.ts'
+import { type ReceivedBytes, receiveBytes } from '../bytes/received-bytes.ts'
 import type { Storage } from '../storage/storage.ts'
 import { namedFile } from './content-disposition.ts'
 import { AppError, badInput } from './errors.ts'

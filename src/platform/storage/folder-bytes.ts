@@ -1,7 +1,7 @@
 /** The bytes of a file in a folder as streams, from it and to it. A call that hangs fails the stream. */
 import type { FileHandle } from 'node:fs/promises'
 import { Readable, Writable } from 'node:stream'
-import { freeChunk } from '../freed-chunk.ts'
+import { freeChunk } from '../bytes/freed-chunk.ts'
 import type { FolderCalls } from './folder-calls.ts'
 
 /** The bytes of the first call to read, and of each call for a slow reader, who keeps two chunks in memory for a long time. */

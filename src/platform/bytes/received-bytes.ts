@@ -1,9 +1,9 @@
 /** Bytes that are received to storage before anything is written to the database: a transaction never waits for a slow client. */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { chunkTurn } from './concurrency/loop-turns.ts'
-import type { Storage } from './storage/storage.ts'
-import { newPath, STAGED_PREFIX } from './stored-files/paths.ts'
+import { chunkTurn } from '../concurrency/loop-turns.ts'
+import type { Storage } from '../storage/storage.ts'
+import { newPath, STAGED_PREFIX } from '../stored-files/paths.ts'
 
 /** How many of the first bytes are kept: enough to detect the media type. */
 const HEAD_BYTES = 4_100
