@@ -1,8 +1,8 @@
 /** A table with a field of every type, and records with all kinds of values, for trying and testing the API. */
 import { isLookup } from '../src/fields/definition.ts'
 import { FIELD_TYPES, type FieldType } from '../src/fields/registry.ts'
-import { addDays } from '../src/platform/time.ts'
-import { localDate } from '../src/platform/time-zones.ts'
+import { addDays } from '../src/platform/time/time.ts'
+import { localDate } from '../src/platform/time/time-zones.ts'
 import type { NewField, NewTable } from '../src/tables/schema.ts'
 
 const OPTIONS = ['Lead', 'Qualified', 'Won', 'Lost']

@@ -36,6 +36,7 @@ const PLATFORM_ROOMS = [
   'bytes',
   'concurrency',
   'secrets',
+  'time',
   'tracing',
   'writers',
 ]

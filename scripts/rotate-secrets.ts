@@ -7,7 +7,7 @@ import { sealedAnswers } from '../src/platform/http/idempotency.ts'
 import { type Reencrypted, reencryptColumn, type SealedColumn } from '../src/platform/secrets/sealed-columns.ts'
 import { type KeyUse, keyUses } from '../src/platform/secrets/secret-key-uses.ts'
 import { fingerprintOf } from '../src/platform/secrets/secrets.ts'
-import { addDays } from '../src/platform/time.ts'
+import { addDays } from '../src/platform/time/time.ts'
 
 /** Every encrypted column. A test compares the list with prisma/schema.prisma. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [sealedPasswords, sealedDkimKeys, sealedTokens, sealedAnswers]

@@ -7,7 +7,7 @@ import { rotate, update } from '../src/keys/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
-import { formatInstant } from '../src/platform/time.ts'
+import { formatInstant } from '../src/platform/time/time.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 

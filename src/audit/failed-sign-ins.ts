@@ -1,7 +1,7 @@
 /** Audits wrong passwords. Strangers can send any number of them, so the rows that they cause are bounded by a count of their own. */
 import type { Context } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { audit } from './log.ts'
 
 /**

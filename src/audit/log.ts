@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { storedAddress } from '../platform/access/network.ts'
 import type { Context, Requester } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { ACTIONS, type Action } from './actions.ts'
 import { auditEntries } from './metrics.ts'
 

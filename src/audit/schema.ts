@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id, Instant, limit } from '../platform/http/schemas.ts'
-import { instantText } from '../platform/time.ts'
+import { instantText } from '../platform/time/time.ts'
 import { ACTION_NAMES, ACTIONS } from './actions.ts'
 
 const ActionName = z.enum(ACTION_NAMES).meta({

@@ -2,7 +2,7 @@
 import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
 import { decodeCursor, encodeCursor, type PageEnd } from '../platform/http/cursor.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { audit } from './log.ts'
 import type { AuditEntry, AuditFilters, AuditQuery } from './schema.ts'
 

@@ -5,9 +5,9 @@ import type { Context } from '../platform/context.ts'
 import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { NoMailer } from '../platform/mailer.ts'
-import { readableInstant } from '../platform/readable-time.ts'
 import { tokenHash } from '../platform/secrets/secrets.ts'
-import { formatInstant, instantOf } from '../platform/time.ts'
+import { readableInstant } from '../platform/time/readable-time.ts'
+import { formatInstant, instantOf } from '../platform/time/time.ts'
 
 /** How a password was replaced, in words that follow "was". */
 const WAYS = {

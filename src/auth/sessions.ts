@@ -6,7 +6,7 @@ import type { Context, Deps } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { unauthorized } from '../platform/http/errors.ts'
 import { newToken, tokenHash } from '../platform/secrets/secrets.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import type { Settings } from '../settings.ts'
 import type { Session } from './schema.ts'
 

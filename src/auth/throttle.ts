@@ -8,7 +8,7 @@ import { AppError } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { ownPart } from '../platform/processes/own-part.ts'
 import { tokenHash } from '../platform/secrets/secrets.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 
 interface Pace {
   /** The number of failures that have no effect. */

@@ -2,7 +2,7 @@
 import { actingUserId } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { raw, type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { isMember } from '../spaces/membership.ts'
 import { columnList, type Followable, type SubscriptionTable } from './subject.ts'
 

@@ -1,6 +1,6 @@
 /** Who may edit and delete a comment, among the readers of its subject (api.md, Task comments; contract.md §4, Comments; §6, Comments). */
 import type { Actor } from '../platform/access/authenticate.ts'
-import { formatInstant, instantOf } from '../platform/time.ts'
+import { formatInstant, instantOf } from '../platform/time/time.ts'
 import { type Authorship, isAuthor } from './authorship.ts'
 
 const EDIT_WINDOW_MINUTES = 15

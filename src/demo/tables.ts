@@ -1,6 +1,6 @@
 /** The tables of the demo account: their fields, and their rows from data/. */
 import { readFileSync } from 'node:fs'
-import { addDays } from '../platform/time.ts'
+import { addDays } from '../platform/time/time.ts'
 import type { NewField, NewTable } from '../tables/schema.ts'
 
 type Row = Record<string, unknown>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 
 export const forgetMail = defineQueue({ name: 'email.forget-mail', schema: z.object({}) })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EmailAddress, Id } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
-import { parseInstant } from '../platform/time.ts'
+import { parseInstant } from '../platform/time/time.ts'
 import { Domain, parseMailbox } from './address.ts'
 import { Dkim, DkimRecord, NewDkim } from './authenticity/dkim.ts'
 import { OutgoingMetadata } from './metadata.ts'

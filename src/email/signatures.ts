@@ -7,7 +7,7 @@ import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml } from '../platform/html.ts'
 import { forbidden, notFound, stale } from '../platform/http/errors.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
 
 /** Signatures are for users who may send email: those who can write in at least one space. */

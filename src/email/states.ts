@@ -3,7 +3,7 @@
  * conditions of SQL statements and the services read these tables, so a new state is a new line here and the code that causes it.
  */
 import type { EmailEventType } from '../comments/events.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 
 interface EmailState<Status extends string, Stamp extends string> {
   /** The states from which an email can come into this one. */

@@ -4,7 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Database, join, raw, type Sql, sql } from '../platform/database/database.ts'
-import { asInstantText, formatInstant } from '../platform/time.ts'
+import { asInstantText, formatInstant } from '../platform/time/time.ts'
 import type { Settings } from '../settings.ts'
 
 export const EVENT_TYPES = [

@@ -1,6 +1,6 @@
 /** SQL fragments that several field types share. Values are bound parameters; identifiers come from the field list. */
 import { ident, raw, type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant, isInRange } from '../platform/time.ts'
+import { formatInstant, isInRange } from '../platform/time/time.ts'
 import type { Compare } from './compares.ts'
 import { isShortWord } from './text-match.ts'
 

@@ -1,6 +1,6 @@
 /** Parses and resolves date tokens, such as `today`, `-7d`, `start_of_last_month` and `start_of_month+7d` (contract.md §5). */
-import { addDays, addMonths, startOfMonths, startOfWeek, type WeekStart } from '../platform/time.ts'
-import { localDate, startOfDay } from '../platform/time-zones.ts'
+import { addDays, addMonths, startOfMonths, startOfWeek, type WeekStart } from '../platform/time/time.ts'
+import { localDate, startOfDay } from '../platform/time/time-zones.ts'
 
 /** The context in which a token is resolved. */
 export interface Moment {

@@ -1,8 +1,8 @@
 /** Dates and instants in SQL, by the same rules as in `time-zones.ts` and with the zone data of this process. */
 import { raw, type Sql, sql } from '../platform/database/database.ts'
-import { FIRST_DATE, LAST_DATE } from '../platform/time.ts'
-import { dayRange } from '../platform/time-zones.ts'
-import { CYCLE_DAYS, CYCLE_FROM, changesOfZone } from '../platform/zone-changes.ts'
+import { FIRST_DATE, LAST_DATE } from '../platform/time/time.ts'
+import { dayRange } from '../platform/time/time-zones.ts'
+import { CYCLE_DAYS, CYCLE_FROM, changesOfZone } from '../platform/time/zone-changes.ts'
 import { timestampText } from './cell-sql.ts'
 
 /** Regular expressions of a date and of a time of day, for the operator `~`. */

@@ -2,7 +2,7 @@
 import type { Role } from '../platform/access/authorize.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 
 /** A file, with the facts that decide who may read it. */
 export interface ReadableFile extends FileEntry {

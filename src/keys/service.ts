@@ -7,7 +7,7 @@ import { type Database, empty, type Sql, sql } from '../platform/database/databa
 import { badInput, forbidden, isOutage, notFound } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { newKeySecret, tokenHash } from '../platform/secrets/secrets.ts'
-import { formatInstant, parseInstant } from '../platform/time.ts'
+import { formatInstant, parseInstant } from '../platform/time/time.ts'
 import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
 
 /** One of the caller's personal keys, or for the account's owner one of its account keys. Other keys are not found. */

@@ -1,7 +1,7 @@
 /** Counts the tasks that a badge shows. */
 import type { Actor } from '../platform/access/authenticate.ts'
-import { formatInstant } from '../platform/time.ts'
-import { dayAt } from '../platform/time-zones.ts'
+import { formatInstant } from '../platform/time/time.ts'
+import { dayAt } from '../platform/time/time-zones.ts'
 import type { DueRow } from './queries.ts'
 
 /**

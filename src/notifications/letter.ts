@@ -1,8 +1,8 @@
 /** Composes the mail about one or more notifications of one person. */
 import { escapeHtml } from '../platform/html.ts'
-import { readableDate, readableInstant } from '../platform/readable-time.ts'
-import { instantOf } from '../platform/time.ts'
-import { localDate, localTime } from '../platform/time-zones.ts'
+import { readableDate, readableInstant } from '../platform/time/readable-time.ts'
+import { instantOf } from '../platform/time/time.ts'
+import { localDate, localTime } from '../platform/time/time-zones.ts'
 import type { NotificationType } from './notify.ts'
 
 /** A notification, with the task or record that it is about. */

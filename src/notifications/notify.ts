@@ -1,7 +1,7 @@
 /** Writes notifications in the transaction of the change that they report (contract.md §4, Notifications). */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
-import { asInstantText, formatInstant } from '../platform/time.ts'
+import { asInstantText, formatInstant } from '../platform/time/time.ts'
 
 export type NotificationType =
   | 'TASK_ASSIGNED'

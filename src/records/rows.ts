@@ -8,7 +8,7 @@ import { type Database, empty, ident, join, recordsOf, type Sql, sql, writesOfTa
 import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { arrayText, boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
 import type { Cells } from './drafts.ts'
 import { type Change, insertPlaced, readPlaced, type StoredRow } from './placed-rows.ts'

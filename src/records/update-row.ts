@@ -8,7 +8,7 @@ import { type Database, ident, join, recordsOf, type Sql, type Statement, sql, w
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { boundValue, typeOf } from './cell-values.ts'
 import type { Cells } from './drafts.ts'
 import { type Change, requiringVersion, type StoredRow, storedColumns, updatePlaced } from './placed-rows.ts'

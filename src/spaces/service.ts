@@ -6,7 +6,7 @@ import { type SpaceRef, type SpaceRow, spaceResource } from '../platform/access/
 import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { invite } from './invites.ts'
 import type { Member, NewMember, Space } from './schema.ts'
 

@@ -6,7 +6,7 @@ import { sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { setLockTimeout } from '../platform/database/lock-timeout.ts'
 import { notFound } from '../platform/http/errors.ts'
-import { formatInstant } from '../platform/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import { tableDefinition } from './definition-cache.ts'
 import { enqueueIndexing } from './indexing.ts'
 

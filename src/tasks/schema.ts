@@ -3,7 +3,7 @@ import { CommentText, FixedAttachments, NewCommentText } from '../comments/schem
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
 import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
 import { orWritten } from '../platform/http/written-json.ts'
-import { instantText } from '../platform/time.ts'
+import { instantText } from '../platform/time/time.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { countDue } from '../../src/notifications/due.ts'
-import { addDays, formatInstant } from '../../src/platform/time.ts'
-import { dayAt, dayRange, localDate } from '../../src/platform/time-zones.ts'
+import { addDays, formatInstant } from '../../src/platform/time/time.ts'
+import { dayAt, dayRange, localDate } from '../../src/platform/time/time-zones.ts'
 
 const HOUR = 3_600_000
 const ZONES = ['UTC', 'Etc/GMT+12', ...Intl.supportedValuesOf('timeZone')]

@@ -30,7 +30,7 @@ describe('the house rules', () => {
       'src/tasks/router.ts': "import { mark } from './service.ts'\nexport const tasksRouter = { mark }",
       'src/router.ts': "import { tasksRouter } from './tasks/router.ts'\nexport const appRouter = { tasks: tasksRouter }",
       'src/process.ts': 'process.exit(0)',
-      'src/platform/time.ts': "import { parse } from 'date-fns'\nexport { parse }",
+      'src/platform/time/time.ts': "import { parse } from 'date-fns'\nexport { parse }",
     }
     expect(found(tree)).toEqual([])
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { writtenDate, writtenInstant } from '../../src/platform/readable-time.ts'
+import { writtenDate, writtenInstant } from '../../src/platform/time/readable-time.ts'
 import {
   addDays,
   addMonths,
@@ -14,7 +14,7 @@ import {
   startOfMonths,
   startOfWeek,
   timeOfDay,
-} from '../../src/platform/time.ts'
+} from '../../src/platform/time/time.ts'
 import {
   dayRange,
   isTimeZone,
@@ -24,7 +24,7 @@ import {
   MOST_ZONES,
   startOfDay,
   startOfHour,
-} from '../../src/platform/time-zones.ts'
+} from '../../src/platform/time/time-zones.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dateMeant, type Moment, meaningOf, parseToken, type Token } from '../../src/fields/date-tokens.ts'
-import { isCalendarDate, parseInstant } from '../../src/platform/time.ts'
-import { localDate } from '../../src/platform/time-zones.ts'
+import { isCalendarDate, parseInstant } from '../../src/platform/time/time.ts'
+import { localDate } from '../../src/platform/time/time-zones.ts'
 
 const FRIDAY: Moment = { now: new Date('2026-11-20T15:30:45Z'), timeZone: 'UTC', weekStart: 'monday' }
 

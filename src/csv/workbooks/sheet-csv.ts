@@ -1,6 +1,6 @@
 /** The cells of a sheet as lines of CSV, in the forms that an import reads. */
 
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 import { csvLine, shielded } from '../../platform/writers/csv-format.ts'
 
 export type SheetCell = string | number | boolean | Date | null

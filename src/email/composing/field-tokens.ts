@@ -3,8 +3,8 @@ import { notAField } from '../../fields/by-id.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldType } from '../../fields/registry.ts'
 import { escapeHtml } from '../../platform/html.ts'
-import { writtenDate, writtenInstant } from '../../platform/readable-time.ts'
-import { instantOf } from '../../platform/time.ts'
+import { writtenDate, writtenInstant } from '../../platform/time/readable-time.ts'
+import { instantOf } from '../../platform/time/time.ts'
 import { DeliveryError } from '../smtp/failure.ts'
 
 // The lengths are bounded so that an unclosed token does not make the expression scan the rest of the text.

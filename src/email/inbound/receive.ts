@@ -8,7 +8,7 @@ import { type Database, type Sql, sql } from '../../platform/database/database.t
 import { isOutage } from '../../platform/http/errors.ts'
 import { memo } from '../../platform/memo.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
-import { formatInstant, instantOf } from '../../platform/time.ts'
+import { formatInstant, instantOf } from '../../platform/time/time.ts'
 import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import type { OutgoingMetadata } from '../metadata.ts'

@@ -3,7 +3,7 @@
  * Some places are only for messages of an account and a sender that have no other message waiting (jobs.ts).
  */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 
 /** Only this many waiting messages of an account are counted. Every message after them gets about the same priority. */
 const MOST_COUNTED = 1_000

@@ -7,7 +7,7 @@ import { notificationEvents, notifying } from '../../notifications/notify.ts'
 import { systemActor } from '../../platform/access/authenticate.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 import type { Failure } from '../smtp/failure.ts'
 
 /** The integration of an email as the attempt has used it, and the record of the email. */

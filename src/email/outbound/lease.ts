@@ -5,7 +5,7 @@
  */
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 import { DEFAULT_MAX_CONNECTIONS } from '../schema.ts'
 import { patienceEnd } from './faults.ts'
 import { PER_ACCOUNT, type Place } from './places.ts'

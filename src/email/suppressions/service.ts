@@ -5,7 +5,7 @@ import { OTHER_SPACE } from '../../platform/access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
 import { forbidden, notFound } from '../../platform/http/errors.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 import type { Failure } from '../smtp/failure.ts'
 import type { Suppression, SuppressionQuery, SuppressionReason } from './schema.ts'
 

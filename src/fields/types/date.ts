@@ -1,6 +1,6 @@
 /** Calendar dates, which have no time zone. A date token resolves to a day in the time zone of the acting user. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { isCalendarDate } from '../../platform/time.ts'
+import { isCalendarDate } from '../../platform/time/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar, trimmed } from '../cell-sql.ts'

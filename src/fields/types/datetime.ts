@@ -1,6 +1,6 @@
 /** Instants, stored in UTC to the second. In a condition, a date means the whole local day in the acting user's time zone. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { instantText, parseInstant } from '../../platform/time.ts'
+import { instantText, parseInstant } from '../../platform/time/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar, timestampText, trimmed } from '../cell-sql.ts'

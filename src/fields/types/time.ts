@@ -1,6 +1,6 @@
 /** Times of day to the second, without a date or a time zone. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { isTimeOfDay, timeOfDay } from '../../platform/time.ts'
+import { isTimeOfDay, timeOfDay } from '../../platform/time/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar, trimmed } from '../cell-sql.ts'

@@ -1,7 +1,7 @@
 import type { Role } from '../../platform/access/authorize.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 import type { DroppedFile } from '../schema.ts'
 
 /** The table and record of a file `f`. A file of a task has those of the task, which is `k`, or `d` if the task was deleted. */

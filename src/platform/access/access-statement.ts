@@ -2,7 +2,7 @@
 import { composedOnce } from '../database/composed-once.ts'
 import { type Database, empty, type Sql, type Statement, sql } from '../database/database.ts'
 import { memo } from '../memo.ts'
-import { formatInstant } from '../time.ts'
+import { formatInstant } from '../time/time.ts'
 import { type KnownCredentials, principalBy } from './authenticate.ts'
 
 export type ResourceIds = Record<string, number>

@@ -2,7 +2,7 @@
 import { BlockList, isIPv6 } from 'node:net'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
 import { type AppError, unauthorized } from '../http/errors.ts'
-import { formatInstant } from '../time.ts'
+import { formatInstant } from '../time/time.ts'
 import { plainAddress } from './network.ts'
 
 export type CallerKind = 'session' | 'account' | 'personal'

@@ -5,7 +5,7 @@ import type { Actor } from '../access/authenticate.ts'
 import { type Database, sql } from '../database/database.ts'
 import type { SealedColumn } from '../secrets/sealed-columns.ts'
 import { decrypt, encrypt, UnreadableSecret } from '../secrets/secrets.ts'
-import { formatInstant } from '../time.ts'
+import { formatInstant } from '../time/time.ts'
 import { badInput, conflict } from './errors.ts'
 
 const KEPT_HOURS = 24

@@ -3,7 +3,7 @@ import type { Actor } from '../access/authenticate.ts'
 import { Batches } from '../concurrency/batches.ts'
 import { type Database, sql } from '../database/database.ts'
 import { ownPart } from '../processes/own-part.ts'
-import { formatInstant } from '../time.ts'
+import { formatInstant } from '../time/time.ts'
 import { openAddressWindows } from './address-windows.ts'
 import { isOutage } from './errors.ts'
 

@@ -1,6 +1,6 @@
 /** The basic schemas of the wire that every feature shares (contract.md §1). */
 import { z } from 'zod'
-import { isCalendarDate } from '../time.ts'
+import { isCalendarDate } from '../time/time.ts'
 import { orWritten } from './written-json.ts'
 
 /** The largest id that a column holds. No row has a larger one. */

@@ -1,7 +1,7 @@
 /** Marks files as held when something begins to refer to them, and as dropped when nothing refers to them any more. */
 import { type Database, type Sql, sql } from '../database/database.ts'
 import { badInput, conflict, notFound } from '../http/errors.ts'
-import { formatInstant } from '../time.ts'
+import { formatInstant } from '../time/time.ts'
 
 const ofPaths = (paths: readonly string[]): Sql => sql`path = any(${paths}::text[])`
 

@@ -1,6 +1,6 @@
 /** Files that were uploaded for a task before the task exists. */
 import { type Database, sql } from '../database/database.ts'
-import { formatInstant } from '../time.ts'
+import { formatInstant } from '../time/time.ts'
 import { STAGED_PREFIX, taskPrefix } from './paths.ts'
 import type { FileEntry } from './rows.ts'
 

@@ -7,7 +7,7 @@ import type { Actor } from '../../platform/access/authenticate.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 import { holdWriters } from '../ddl.ts'
 import { FIRST_STEP, nextStep } from './id-batches.ts'
 
