@@ -1,5 +1,5 @@
 /** The process that parser.ts starts. */
-import { serveWork } from '../../platform/served-work.ts'
+import { serveWork } from '../../platform/processes/served-work.ts'
 import { parseMail } from './mime.ts'
 import type { RawMail } from './parser.ts'
 

@@ -1,4 +1,4 @@
-import { openWorkProcess, WorkRefused } from '../../platform/work-process.ts'
+import { openWorkProcess, WorkRefused } from '../../platform/processes/work-process.ts'
 import type { ParsedMail } from './mime.ts'
 
 /** A message that cannot be parsed, because it is nested too deep, takes too long, or crashed its process. A retry would not help. */

@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import sharp from 'sharp'
-import { serveWork } from '../../platform/served-work.ts'
+import { serveWork } from '../../platform/processes/served-work.ts'
 
 export interface ThumbnailWork {
   /** The largest width of the thumbnail in pixels, after it was turned upright. */

@@ -4,7 +4,7 @@
  * that a thread takes outside of its heap stays with the whole process.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { Semaphore } from './concurrency/semaphore.ts'
+import { Semaphore } from '../concurrency/semaphore.ts'
 
 /** The process refused the work, took too long, or crashed. A retry would not help. */
 export class WorkRefused extends Error {}
