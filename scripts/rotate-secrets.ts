@@ -1,7 +1,7 @@
 /** `npm run admin -- rotate-secrets`: encrypts everything stored with the current SECRET_KEY, and says when a previous key may go. */
 import { sealedDkimKeys } from '../src/email/authenticity/dkim-keys.ts'
 import { sealedTokens } from '../src/email/composing/secret-tokens.ts'
-import { sealedPasswords } from '../src/email/integrations.ts'
+import { sealedPasswords } from '../src/email/smtp/stored-server.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { sealedAnswers } from '../src/platform/http/idempotency.ts'
 import { type Reencrypted, reencryptColumn, type SealedColumn } from '../src/platform/secrets/sealed-columns.ts'

@@ -8,8 +8,6 @@ import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql, toTheSecond } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict } from '../platform/http/errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import type { SealedColumn } from '../platform/secrets/sealed-columns.ts'
-import { decrypt, encrypt, UnreadableSecret } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { dkimColumns, isSameKey, replaceKey } from './authenticity/dkim-keys.ts'
@@ -23,9 +21,9 @@ import {
   type SmtpOption,
   type SmtpTest,
 } from './schema.ts'
-import type { SmtpServer } from './smtp/connections.ts'
-import { DeliveryError, type Failure } from './smtp/failure.ts'
+import { DeliveryError } from './smtp/failure.ts'
 import { allowedAddresses } from './smtp/host-addresses.ts'
+import { readServer, serverOf, setPassword } from './smtp/stored-server.ts'
 import { probe } from './smtp/transport.ts'
 
 export interface IntegrationRow {
@@ -212,7 +210,7 @@ export async function removeOrphans({ db }: Context): Promise<void> {
 
 /** Connects and signs in, without sending an email. */
 export async function test(context: Context, { integration_id }: IntegrationRow): Promise<SmtpTest> {
-  const [row] = await serverRows(context.db, integration_id)
+  const row = await readServer(context.db, integration_id)
   if (!row) throw conflict('The SMTP integration has just been deleted')
   try {
     await probe(serverOf(context, row), { allowPrivate: context.settings.smtpAllowPrivate })
@@ -238,49 +236,6 @@ export async function options({ db }: Context, table: { id: number; space_id: nu
 
 /** The condition on a row of smtp_integrations under which the table may use it. */
 export const usableOn = (tableId: number): Sql => sql`(all_tables or ${tableId} = any(table_ids))`
-
-export interface ServerRow {
-  id: number
-  host: string
-  port: number
-  tls: SmtpServer['tls']
-  username: string | null
-  password_encrypted: Buffer | null
-}
-
-const serverRows = (db: Database, id: number) =>
-  db.query<ServerRow>(sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`)
-
-/** The server with its decrypted password. @throws DeliveryError when the password was encrypted with another SECRET_KEY */
-export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): SmtpServer {
-  try {
-    const password = password_encrypted && decrypt(settings.secretKeys, password_encrypted, secretContext(id))
-    return { host, port, tls, username, password }
-  } catch (error) {
-    throw error instanceof UnreadableSecret ? new DeliveryError(PASSWORD_UNREADABLE, { isFault: true }) : error
-  }
-}
-
-/** A fault of the integration, so its mails wait: the operator may restore the key. */
-const PASSWORD_UNREADABLE: Failure = {
-  kind: 'temporary',
-  code: 'PASSWORD_UNREADABLE',
-  enhanced: null,
-  message: 'The password of the SMTP integration was encrypted with another SECRET_KEY; enter it again',
-}
-
-const setPassword = ({ settings }: Context, id: number, password: string): Sql =>
-  sql`update smtp_integrations set password_encrypted = ${encrypt(settings.secretKeys, password, secretContext(id))} where id = ${id}`
-
-const secretContext = (id: number | string) => `smtp:${id}`
-
-export const sealedPasswords: SealedColumn = {
-  what: 'passwords of SMTP integrations',
-  table: 'smtp_integrations',
-  column: 'password_encrypted',
-  key: { column: 'id', type: 'int' },
-  contextOf: { column: 'id', context: secretContext },
-}
 
 /** @throws AppError 400 for a host at a private address. An unknown host is accepted, because it may exist later. */
 async function checkHost({ settings }: Context, host: string): Promise<void> {

@@ -7,8 +7,9 @@ import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'
 import type { OutgoingRequest } from './composing/content.ts'
-import { type ServerRow, usableOn } from './integrations.ts'
+import { usableOn } from './integrations.ts'
 import type { OutgoingMetadata } from './metadata.ts'
+import type { ServerRow } from './smtp/stored-server.ts'
 import { THREAD_STATUSES } from './states.ts'
 
 /** All fields of one record, as the API answers them. Returns undefined when the record does not exist. */
