@@ -282,6 +282,21 @@ describe('the table', () => {
     expect(await count(account)).toBe(1)
   })
 
+  it('refuses the DELETE of a younger row in a session whose time zone is called UTC and is days ahead', async () => {
+    const account = await app.account()
+    // The row is to be deleted in five days. Since PostgreSQL 18, AT TIME ZONE 'UTC' looks for the name in the zone of the session first.
+    await fill(account, 1, { at: "now() at time zone 'UTC' - interval '25 days'" })
+    for (const zone of ['UTC-167', 'UTC+167', '<UTC>-167']) {
+      await expect(
+        app.db.transaction(async () => {
+          await app.db.execute(raw(`set local timezone = '${zone}'`))
+          await app.db.execute(sql`delete from audit_entries where account_id = ${account.id}`)
+        }),
+      ).rejects.toThrow('The audit log keeps this row until')
+    }
+    expect(await count(account)).toBe(1)
+  })
+
   it('outlives the account, its users and its spaces', async () => {
     const account = await app.account()
     await makeTable(app, account)
