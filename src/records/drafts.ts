@@ -31,6 +31,7 @@ interface Rules {
 /** The results for the drafts judged so far. `at` is the index of a draft. */
 interface Judged {
   cells: Cells[]
+  /** The first hundred, before references are looked up. */
   refused: { at: number; path: RecordDraft['path']; id: string; message: string }[]
   references: { at: number; path: RecordDraft['path']; field: FieldDef; parsed: Reference }[]
 }
@@ -54,7 +55,7 @@ function refusal(issues: Issue[]): AppError {
 const UNASSIGNABLE = 'Unassignable - cannot set calculation field: '
 
 /**
- * Returns the cells of each draft, and all issues in the order of the drafts. References of all drafts are looked up together.
+ * Returns the cells of each draft, and at least the first hundred issues, in the order of the drafts. References of all drafts are looked up together.
  * @throws AppError 403 for a field that only admins may write
  */
 export async function judgeDrafts(
@@ -72,14 +73,18 @@ export async function judgeDrafts(
     const at = judged.cells.push(new Map()) - 1
     for (const id of Object.keys(data)) {
       const message = judgeValue(judged, draft, at, id, fields.get(id), caller)
-      if (message !== undefined) judged.refused.push({ at, path, id, message })
+      if (message !== undefined) refuse(judged, { at, path, id, message })
     }
-    for (const { id } of required) if (!Object.hasOwn(data, id)) judged.refused.push({ at, path, id, message: 'is required' })
+    for (const { id } of required) if (!Object.hasOwn(data, id)) refuse(judged, { at, path, id, message: 'is required' })
   }
   const { cells, refused, references } = judged
   if (references.length) resolveReferences(judged, await findReferences(db, table, actor, references, members))
   const issues = refused.sort((a, b) => a.at - b.at).map(({ path, id, message }) => ({ path: [...path, id], message }))
   return { cells, issues }
+}
+
+function refuse({ refused }: Judged, issue: Judged['refused'][number]): void {
+  if (refused.length < MAX_ISSUES) refused.push(issue)
 }
 
 /** Adds the value to the cells or to the references, or returns why it is refused. */

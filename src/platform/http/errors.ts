@@ -94,7 +94,7 @@ export function badInput(path: string | (string | number)[], reason: string): Ap
 }
 
 /** As many as a list of a request has entries at most. Issues take many times the bytes of the inputs, which can be a million unknown keys. */
-const MOST_ISSUES = 1_000
+export const MOST_ISSUES = 1_000
 
 /** 400 for several inputs. The message describes the first, `issues` lists the first thousand. */
 export function badInputs(all: Issue[]): AppError {

@@ -1,17 +1,20 @@
 /** Decides which request bodies are accepted, and decodes them. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from './errors.ts'
+import { refuseCostlyJson } from './json-limits.ts'
 
 const NOTHING = '{}'
 
 /**
  * The text of a body of JSON in UTF-8. An empty body counts as `{}`, and `{}` is accepted with any content type, because
  * `curl -d '{}'` sends it as a form.
- * @throws AppError 400 for bytes that are not UTF-8, 415
+ * @param mostKeys how many different keys the body may have, if not as many as that of one operation
+ * @throws AppError 400 for bytes that are not UTF-8 or would take long to parse, 415
  */
-export function jsonText(headers: IncomingHttpHeaders, body: Buffer): string {
+export function jsonText(headers: IncomingHttpHeaders, body: Buffer, mostKeys?: number): string {
   if (body.length === 0 || (body.length === NOTHING.length && body.toString() === NOTHING)) return NOTHING
   if (!isJson(headers)) throw unsupported('application/json in UTF-8', headers)
+  refuseCostlyJson(body, mostKeys)
   return utf8(body)
 }
 
@@ -44,7 +47,10 @@ const plain = (value: string) => value.replaceAll(/[^\x20-\x7e]+/g, '?').slice(0
 export const jsonValue = (headers: IncomingHttpHeaders, body: Buffer): unknown => parsed(jsonText(headers, body))
 
 /** The value of JSON in UTF-8. @throws AppError 400 */
-export const parseJson = (body: Buffer): unknown => parsed(utf8(body))
+export function parseJson(body: Buffer): unknown {
+  refuseCostlyJson(body)
+  return parsed(utf8(body))
+}
 
 function parsed(text: string): unknown {
   try {

@@ -16,6 +16,8 @@ import { Placeholders } from './written-json.ts'
 export const RPC_PREFIX = '/trpc/'
 /** Bytes of the body of a call, or of a batch of calls. */
 export const RPC_BODY_LIMIT = 4 * 1_048_576
+/** A batch has calls on many tables. */
+const MOST_KEYS = 20_000
 /** Of the answers to a batch of calls together. They are in memory until the last of them is there. */
 const ANSWERS_LIMIT_MB = 64
 
@@ -25,7 +27,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
       try {
-        done(null, jsonText(request.headers, body as Buffer))
+        done(null, jsonText(request.headers, body as Buffer, MOST_KEYS))
       } catch (error) {
         done(error as Error)
       }

@@ -1,4 +1,4 @@
-import { badInputs, type Issue } from './errors.ts'
+import { badInputs, type Issue, MOST_ISSUES } from './errors.ts'
 
 /**
  * Refuses NUL, which PostgreSQL cannot store, and unpaired surrogates, anywhere in the value (contract.md §1).
@@ -24,14 +24,15 @@ function walk(value: unknown, path: (string | number)[], issues: Issue[]): void 
     for (let index = 0; index < value.length; index++) step(value[index], index, path, issues)
   } else if (value && typeof value === 'object') {
     for (const key of Object.keys(value)) {
-      if (!isStorable(key)) issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
+      if (!isStorable(key) && issues.length < MOST_ISSUES)
+        issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
       step((value as Record<string, unknown>)[key], key, path, issues)
     }
   }
 }
 
 function walkText(text: string, path: (string | number)[], issues: Issue[]): void {
-  if (isStorable(text)) return
+  if (isStorable(text) || issues.length === MOST_ISSUES) return
   issues.push({ path: [...path], message: `must not contain ${text.includes('\0') ? 'NUL' : 'half a surrogate pair'}` })
 }
 

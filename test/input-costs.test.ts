@@ -1,0 +1,49 @@
+/** Inputs that would keep the process busy for long are refused, or are read in small steps. The tests count steps, they measure no time. */
+import { describe, expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const { owner, space, keys } = await app.account()
+const { id: table } = (
+  await app.as(owner).post(`/api/space/${space}/tables/create`, {
+    name: 'Wide',
+    fields: Array.from({ length: 290 }, (_, index) => ({ id: `field_${index}`, name: `Field ${index}`, type: 'number' })),
+  })
+).body
+
+describe('a large body that takes long to parse is refused', () => {
+  const send = (path: string, body: string) =>
+    app.as(keys.account).send(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  const manyKeys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(',')}}`
+
+  it.each([
+    ['keys that all differ', () => `{"records":[{"data":${manyKeys(800_000)}}]}`, 'must have at most 2000 different keys'],
+    ['nested brackets', () => '['.repeat(5_000_000), 'must not be nested deeper than 100'],
+    ['empty objects', () => `{"records":[${'{},'.repeat(1_500_000)}{}]}`, 'must have at most 1200000 arrays and objects'],
+  ])('for %s', async (_, body, reason) => {
+    const { status, body: answer } = await send(`/api/table/${table}/records/create_batch`, body())
+    expect([status, answer.code, answer.message]).toEqual([400, 'BAD_REQUEST', `The body ${reason}`])
+  })
+
+  it('over RPC', async () => {
+    const { status, body } = await send('/trpc/records.createBatch', manyKeys(200_000))
+    expect([status, body.error.data.message]).toEqual([400, 'The body must have at most 20000 different keys'])
+  })
+
+  it('but not a batch of 1,000 records with all fields', async () => {
+    const data = Object.fromEntries(Array.from({ length: 290 }, (_, index) => [`field_${index}`, index]))
+    const { status, body } = await app
+      .as(keys.account)
+      .post(`/api/table/${table}/records/create_batch`, { records: Array(1_000).fill({ data }) })
+    expect([status, body.length]).toEqual([200, 1_000])
+  })
+})
+
+it('a batch names its first hundred refused values, and a body its first thousand invalid texts', async () => {
+  const create = `/api/table/${table}/records/create_batch`
+  const data = Object.fromEntries(Array.from({ length: 290 }, (_, index) => [`field_${index}`, 'no number']))
+  const refused = await app.as(keys.account).post(create, { records: Array(10).fill({ data }) })
+  expect(refused.body.issues.map(({ path }: { path: unknown[] }) => path[1])).toEqual(Array(100).fill(0))
+  const invalid = await app.as(keys.account).post(create, { records: [{ data: { field_0: Array(2_000).fill('\0') } }] })
+  expect([invalid.status, invalid.body.issues.length]).toEqual([400, 1_000])
+})
