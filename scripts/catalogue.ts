@@ -10,13 +10,13 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^check \w+\.\w+_check /,
   /^index views_table_id_lower_name_key /,
   /^index views_one_default_per_table /,
-  /^function tally_(?:inserts|deletes|truncate)\(\)$/,
-  /^function tally_(?:stored|deleted)_files\(\)$/,
-  /^trigger stored_files\.tally_(?:insert|delete)$/,
-  /^function require_table_version\(integer,integer\)$/,
+  /^function tally_(?:inserts|deletes|truncate)\(\) /,
+  /^function tally_(?:stored|deleted)_files\(\) /,
+  /^trigger stored_files\.tally_(?:insert|delete) /,
+  /^function require_table_version\(integer,integer\) /,
   /^index record_comments_mails_idx /,
-  /^function refuse_(?:audit_change|early_audit_deletion)\(\)$/,
-  /^trigger audit_entries\.audit_entries_(?:update|truncate|delete)$/,
+  /^function refuse_(?:audit_change|early_audit_deletion)\(\) /,
+  /^trigger audit_entries\.audit_entries_(?:update|truncate|delete) always /,
   /^index stored_files_storage_key_idx /,
   /^index tables_space_id_lower_name_key /,
   /^index fields_table_id_lower_name_key /,
@@ -113,8 +113,10 @@ WITH ours AS (
   UNION ALL SELECT CASE contype WHEN 'c' THEN 'check ' ELSE 'constraint ' END || c.relname || '.' || k.conname || ' ' || pg_get_constraintdef(k.oid)
     FROM pg_constraint k JOIN ours c ON c.oid = k.conrelid WHERE k.contype <> 'n'
   UNION ALL SELECT 'type ' || typname FROM pg_type t WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
-  UNION ALL SELECT 'function ' || p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
+  UNION ALL SELECT format('function %s %s%s', p.oid::regprocedure, array_to_string(p.proconfig, ' ') || ' ', md5(p.prosrc))
+    FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
-  UNION ALL SELECT 'trigger ' || c.relname || '.' || t.tgname FROM pg_trigger t JOIN ours c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal
+  UNION ALL SELECT format('trigger %s.%s %s%s', c.relname, t.tgname, CASE t.tgenabled WHEN 'A' THEN 'always ' END, pg_get_triggerdef(t.oid))
+    FROM pg_trigger t JOIN ours c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal
 )
 SELECT line FROM lines ORDER BY line`

@@ -43,6 +43,7 @@ const { url: DATABASE_URL, connection } = await testDatabase()
 const folder = mkdtempSync(join(tmpdir(), 'gridpost-doctor-test-'))
 const client = new pg.Client(connection)
 await client.connect()
+const refuseAuditChange: string = (await client.query(`select pg_get_functiondef('refuse_audit_change()'::regprocedure) as text`)).rows[0].text
 afterAll(async () => {
   await client.end()
   await smtp.close()
@@ -369,6 +370,32 @@ describe('the database', () => {
       'The function tally_inserts() is missing',
       'alter function tally_inserts() rename to tally_gone',
       'alter function tally_gone() rename to tally_inserts',
+    ],
+    [
+      'schema.trigger',
+      'The migrations made "trigger audit_entries.audit_entries_delete always ',
+      'alter table audit_entries enable trigger audit_entries_delete',
+      'alter table audit_entries enable always trigger audit_entries_delete',
+    ],
+    [
+      'schema.trigger',
+      'The migrations made "trigger audit_entries.audit_entries_truncate always ',
+      `create or replace trigger audit_entries_truncate before truncate on audit_entries for each statement when (false)
+        execute function refuse_audit_change(); alter table audit_entries enable always trigger audit_entries_truncate`,
+      `create or replace trigger audit_entries_truncate before truncate on audit_entries for each statement
+        execute function refuse_audit_change(); alter table audit_entries enable always trigger audit_entries_truncate`,
+    ],
+    [
+      'schema.function',
+      'The migrations made "function refuse_audit_change() ',
+      'alter function refuse_audit_change() reset search_path',
+      'alter function refuse_audit_change() set search_path = pg_catalog',
+    ],
+    [
+      'schema.function',
+      'The migrations made "function refuse_audit_change() ',
+      `create or replace function refuse_audit_change() returns trigger language plpgsql set search_path = pg_catalog as 'begin return null; end'`,
+      refuseAuditChange,
     ],
     [
       'schema.unknown',

@@ -226,7 +226,7 @@ export async function checkTriggers({ database }: Examined): Promise<Finding[]> 
         check: 'triggers.disabled',
         severity: 'error',
         problem: (count) => `${counted(count, 'trigger')} turned off, perhaps by a restore with --disable-triggers that broke off`,
-        advice: 'ALTER TABLE … ENABLE TRIGGER ALL for each of these tables.',
+        advice: 'ALTER TABLE … ENABLE TRIGGER ALL for each of these tables, but ENABLE ALWAYS TRIGGER ALL for audit_entries.',
       },
     ),
   ]
