@@ -488,6 +488,29 @@ describe('a change and its row', () => {
     ])
   })
 
+  it('are written for each cell that loses files by an update of its record, but not for a file that moves within the record', async () => {
+    const account = await app.account()
+    const fields = ['Text', 'Files', 'More'].map((name) => ({ name, type: name === 'Text' ? 'text' : 'file' }))
+    const { path, records } = await makeTable(app, account, { fields, records: [{}] })
+    const as = app.as(account.owner)
+    const record = `${path}/record/${records[0]}`
+    const upload = async () =>
+      (await as.post(`${record}/files/create`, { field_id: 'files', name: 'secret.txt', data: 'aGVsbG8=' })).body.at(-1)
+    const [first, second] = [await upload(), await upload()]
+    const update = async (data: object, headers = {}) => (await as.post(`${record}/update`, { data }, headers)).status
+    expect(await update({ text: 'a', files: [second], more: [first] })).toBe(200)
+    expect(await update({ text: 'b' })).toBe(200)
+    expect(await update({ files: [] }, { 'if-match': '"1"' })).toBe(409)
+    expect(await actionsOf(account)).toEqual(['table.created'])
+    expect(await update({ files: [], more: null })).toBe(200)
+    expect(await update({ files: [], more: null })).toBe(200)
+    const rows = await rowsOf(account, 'action=file.deleted')
+    expect(rows).toMatchObject(
+      ['more', 'files'].map((field_id) => ({ object: { id: String(records[0]), name: null }, detail: { field_id } })),
+    )
+    expect(JSON.stringify(rows)).not.toContain('secret')
+  })
+
   it('never have contents', async () => {
     const account = await app.account()
     const { path } = await makeTable(app, account, { records: [{ name: 'Secret content' }] })

@@ -43,7 +43,8 @@ const { url: DATABASE_URL, connection } = await testDatabase()
 const folder = mkdtempSync(join(tmpdir(), 'gridpost-doctor-test-'))
 const client = new pg.Client(connection)
 await client.connect()
-const refuseAuditChange: string = (await client.query(`select pg_get_functiondef('refuse_audit_change()'::regprocedure) as text`)).rows[0].text
+const refuseAuditChange: string = (await client.query(`select pg_get_functiondef('refuse_audit_change()'::regprocedure) as text`)).rows[0]
+  .text
 afterAll(async () => {
   await client.end()
   await smtp.close()

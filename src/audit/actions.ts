@@ -73,7 +73,7 @@ export const ACTIONS = {
     detail: '`count`, `record_ids`',
   },
   'records.imported': { object: 'table', means: 'A CSV file was imported.', detail: '`count`' },
-  'file.deleted': { object: 'record', means: 'A file was removed from a field of a record.', detail: '`field_id`' },
+  'file.deleted': { object: 'record', means: 'Files were removed from a field of a record.', detail: '`field_id`' },
   'file.restored': { object: 'file', means: 'An admin restored a dropped file.', detail: '`field_id` and `record_id`, or `task_id`' },
   'comment.deleted': { object: 'comment', means: 'A comment was deleted.', detail: '`record_id` or `task_id`' },
   'task.deleted': { object: 'task', means: 'A task was deleted.', detail: '`record_id`' },

@@ -11,6 +11,7 @@ import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
 import { holdFiles, lockFiles } from '../../platform/stored-files/held.ts'
 import { type FileEntry, hostsOf, pathsOf, withPresentHosts } from '../../platform/stored-files/rows.ts'
 import { releaseFiles } from '../../tables/file-references.ts'
+import { auditPlaceOf } from '../../tables/service.ts'
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
 import type { StoredRow } from '../placed-rows.ts'
@@ -41,9 +42,18 @@ export async function updateCells(
     // Each cell is compared by itself. A file that moves to another cell of the record stays in use.
     const added = changes.flatMap(({ old, next }) => missingIn(old, next))
     await holdFiles(db, added, recordId)
-    for (const { id, old, next } of changes) await releaseFiles(context, missingIn(next, old), { record_id: recordId, field_id: id })
+    for (const { id, old, next } of changes) {
+      const lost = missingIn(next, old)
+      await releaseFiles(context, lost, { record_id: recordId, field_id: id })
+      if (lost.some((path) => !added.includes(path))) await auditRemoval(context, table, recordId, id)
+    }
     return row
   })
+}
+
+/** Audits that files were removed from a cell, whichever operation did it. */
+function auditRemoval(context: Context, table: TableDef, recordId: number, fieldId: string): Promise<void> {
+  return audit(context, 'file.deleted', { ...auditPlaceOf(table), id: recordId, detail: { field_id: fieldId } })
 }
 
 /**
@@ -70,8 +80,7 @@ export async function changeFiles(
       await holdFiles(context.db, missingIn(before, after), record.id)
       const dropped = missingIn(after, before)
       await releaseFiles(context, dropped, { record_id: record.id, field_id: field.id })
-      const place = { spaceId: table.space_id, tableId: table.id, accountId: table.account_id }
-      if (dropped.length) await audit(context, 'file.deleted', { ...place, id: record.id, detail: { field_id: fieldId } })
+      if (dropped.length) await auditRemoval(context, definition, record.id, field.id)
       return after
     })
   })
