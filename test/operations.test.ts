@@ -20,7 +20,7 @@ interface DocumentedOperation {
   tags: string[]
   security: object[]
   requestBody?: { content: { 'application/json': { example: unknown } } }
-  parameters?: { name: string }[]
+  parameters?: { name: string; description?: string }[]
   responses: Record<string, { description?: string; $ref?: string; headers?: object; content?: Record<string, { example?: unknown }> }>
 }
 
@@ -52,6 +52,11 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     for (const code of ['400', '429', '500', '503']) expect(documented?.responses).toHaveProperty(code)
     if (!operation.isPublic) for (const code of ['401', '403']) expect(documented?.responses).toHaveProperty(code)
     if (operation.pathIds.length) expect(documented?.responses).toHaveProperty('404')
+  })
+
+  it('says of each parameter what it is', () => {
+    const described = (documented?.parameters ?? []).filter(({ name, description = name }) => description !== name)
+    expect(described.map(({ name }) => name)).toEqual((documented?.parameters ?? []).map(({ name }) => name))
   })
 
   it('sends an ETag and checks If-Match exactly where the document says so', async () => {

@@ -46,9 +46,9 @@ const InstantInput = z
   .meta({ type: 'string', example: '2026-03-31 00:00:00' })
 
 export const AuditFilters = z.strictObject({
-  actor_user_id: Id.nullish(),
-  action: ActionName.nullish(),
-  space_id: Id.nullish(),
+  actor_user_id: Id.nullish().meta({ description: 'Rows of this user.' }),
+  action: ActionName.nullish().meta({ description: 'Rows with this action.' }),
+  space_id: Id.nullish().meta({ description: 'Rows about this space.' }),
   since: InstantInput.nullish().meta({ description: 'Rows of this second and later.' }),
   until: InstantInput.nullish().meta({ description: 'Rows before this second.' }),
 })

@@ -249,7 +249,12 @@ const Sync = {
     .meta({ description: 'The X-Next-Cursor of the previous page. With updated_since only.' }),
 }
 
-export const RecordTaskQuery = z.strictObject({ status: absentOr(Status), limit: limit(50, 200), offset: Offset, ...Sync })
+export const RecordTaskQuery = z.strictObject({
+  status: absentOr(Status).meta({ description: 'Only tasks with this status.' }),
+  limit: limit(50, 200),
+  offset: Offset,
+  ...Sync,
+})
 export type RecordTaskQuery = z.infer<typeof RecordTaskQuery>
 
 export const TaskQuery = z.strictObject({

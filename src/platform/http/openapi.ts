@@ -1,6 +1,7 @@
 /** Builds the OpenAPI 3.1 document from the procedures and from the docs of the plain routes. */
 import type { AnyRouter } from '@trpc/server'
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
+import type { z } from 'zod'
 import { API_VERSION } from './answer-headers.ts'
 import { ErrorAnswer, errorRef, errorResponses, errorsOf, type Operation } from './openapi-errors.ts'
 import { COMMON, HEADERS, headerRefs, RATE } from './openapi-headers.ts'
@@ -101,10 +102,7 @@ function complete(operation: Operation, procedure: RestProcedure): void {
   operation.operationId = name
   operation.security = securityOf(meta.access.callers)
   for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = meta.example?.input ?? {}
-  for (const parameter of operation.parameters ?? []) {
-    parameter.schema = withoutNull(parameter.schema)
-    parameter.description ??= describe(parameter.name)
-  }
+  for (const parameter of operation.parameters ?? []) completeParameter(parameter, procedure)
   operation.responses = {
     [String(meta.status ?? 200)]: successOf(operation, procedure),
     ...errorsOf(procedure),
@@ -117,6 +115,13 @@ function complete(operation: Operation, procedure: RestProcedure): void {
     ...(meta.etag === 'answered and heeded' ? [IF_MATCH] : []),
   ]
   if (own.length) operation.parameters = [...(operation.parameters ?? []), ...own]
+}
+
+function completeParameter(parameter: NonNullable<Operation['parameters']>[number], { input }: RestProcedure): void {
+  // The generator reads an optional input without its outer layer, which has the description and the example.
+  const { description = describeId(parameter.name), example } = (input?.shape[parameter.name] as z.ZodType | undefined)?.meta() ?? {}
+  parameter.schema = { ...withoutNull(parameter.schema), ...(example !== undefined && { example }) }
+  if (description !== undefined) parameter.description ??= description
 }
 
 function successOf({ responses }: Operation, { meta, name, type }: RestProcedure) {
@@ -189,8 +194,8 @@ const securityOf = (callers: readonly string[]): object[] => [
   ...(callers.includes('session') ? [{ session: [] }] : []),
 ]
 
-const describe = (name: string) =>
-  name.endsWith('_id') || name === 'id' ? `The id of the ${name === 'id' ? 'row' : name.slice(0, -3)}.` : name
+/** Describes the id of a row; undefined for any other name. */
+const describeId = (name: string) => (/(^|_)id$/.test(name) ? `The id of the ${name === 'id' ? 'row' : name.slice(0, -3)}.` : undefined)
 
 function plainOperation({
   operationId,
