@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { Id, Instant, limit } from '../platform/http/schemas.ts'
-import { instantText } from '../platform/time/time.ts'
+import { Cursor, Id, Instant, InstantInput, limit } from '../platform/http/schemas.ts'
 import { ACTION_NAMES, ACTIONS } from './actions.ts'
 
 const ActionName = z.enum(ACTION_NAMES).meta({
@@ -35,31 +34,17 @@ export const AuditEntry = z
   .meta({ id: 'AuditEntry', description: 'A row of the audit log.' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
-const InstantInput = z
-  .string()
-  .transform((text, ctx) => {
-    const at = instantText(text)
-    if (at !== null) return at
-    ctx.addIssue({ code: 'custom', message: 'must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset' })
-    return z.NEVER
-  })
-  .meta({ type: 'string', example: '2026-03-31 00:00:00' })
-
 export const AuditFilters = z.strictObject({
   actor_user_id: Id.nullish().meta({ description: 'Rows of this user.' }),
   action: ActionName.nullish().meta({ description: 'Rows with this action.' }),
   space_id: Id.nullish().meta({ description: 'Rows about this space.' }),
-  since: InstantInput.nullish().meta({ description: 'Rows of this second and later.' }),
-  until: InstantInput.nullish().meta({ description: 'Rows before this second.' }),
+  since: InstantInput.nullish().meta({ description: 'Rows of this second and later.', example: '2026-03-31 00:00:00' }),
+  until: InstantInput.nullish().meta({ description: 'Rows before this second.', example: '2026-03-31 00:00:00' }),
 })
 export type AuditFilters = z.infer<typeof AuditFilters>
 
 export const AuditQuery = AuditFilters.extend({
   limit: limit(50, 200),
-  cursor: z
-    .string()
-    .max(1_000, 'must have at most 1000 characters')
-    .nullish()
-    .meta({ description: 'The X-Next-Cursor of the previous page, with the same filters.' }),
+  cursor: Cursor.meta({ description: 'The X-Next-Cursor of the previous page, with the same filters.' }),
 })
 export type AuditQuery = z.infer<typeof AuditQuery>

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { CommentText, FixedAttachments, NewCommentText } from '../comments/schema.ts'
-import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
+import { CalendarDate, Cursor, EmailAddress, Id, Instant, InstantInput, limit, Offset, Time } from '../platform/http/schemas.ts'
 import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
 import { orWritten } from '../platform/http/written-json.ts'
-import { instantText } from '../platform/time/time.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
 
@@ -228,25 +227,12 @@ export const TaskUpdate = changesOf(
 export type TaskUpdate = z.infer<typeof TaskUpdate>
 
 const Sync = {
-  updated_since: z
-    .string()
-    .transform((text, ctx) => {
-      const at = instantText(text)
-      if (at !== null) return at
-      ctx.addIssue({ code: 'custom', message: 'must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset' })
-      return z.NEVER
-    })
-    .nullish()
-    .meta({
-      description:
-        'Only tasks that changed in that second or later, oldest change first. Deleted tasks are listed as {id, deleted_at} for 30 days.',
-      example: '2026-03-31 09:30:00',
-    }),
-  cursor: z
-    .string()
-    .max(1_000, 'must have at most 1000 characters')
-    .nullish()
-    .meta({ description: 'The X-Next-Cursor of the previous page. With updated_since only.' }),
+  updated_since: InstantInput.nullish().meta({
+    description:
+      'Only tasks that changed in that second or later, oldest change first. Deleted tasks are listed as {id, deleted_at} for 30 days.',
+    example: '2026-03-31 09:30:00',
+  }),
+  cursor: Cursor.meta({ description: 'The X-Next-Cursor of the previous page. With updated_since only.' }),
 }
 
 export const RecordTaskQuery = z.strictObject({

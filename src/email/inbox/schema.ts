@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, limit } from '../../platform/http/schemas.ts'
+import { Cursor, Id, limit } from '../../platform/http/schemas.ts'
 
 /** What a message was read as. */
 export const VERDICTS = ['comment', 'bounced', 'automatic', 'duplicate', 'dropped'] as const
@@ -27,10 +27,6 @@ export type InboundMessage = z.infer<typeof InboundMessage>
 
 export const InboundQuery = z.strictObject({
   limit: limit(50, 200),
-  cursor: z
-    .string()
-    .max(1_000, 'must have at most 1000 characters')
-    .nullish()
-    .meta({ description: 'The X-Next-Cursor of the previous page.' }),
+  cursor: Cursor.meta({ description: 'The X-Next-Cursor of the previous page.' }),
 })
 export type InboundQuery = z.infer<typeof InboundQuery>

@@ -1,6 +1,6 @@
 /** The basic schemas of the wire that every feature shares (contract.md §1). */
 import { z } from 'zod'
-import { isCalendarDate } from '../time/time.ts'
+import { instantText, isCalendarDate } from '../time/time.ts'
 import { orWritten } from './written-json.ts'
 
 /** The largest id that a column holds. No row has a larger one. */
@@ -26,6 +26,17 @@ export const Time = z
 
 /** `YYYY-MM-DD HH:MM:SS` in UTC, the form of all responses. */
 export const Instant = z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS', example: '2026-03-31 09:30:00' })
+
+/** An instant in a request, as `YYYY-MM-DD HH:MM:SS` in UTC or as ISO 8601 with an offset. It is parsed to the form of `Instant`. */
+export const InstantInput = z.string().transform((text, ctx) => {
+  const at = instantText(text)
+  if (at !== null) return at
+  ctx.addIssue({ code: 'custom', message: 'must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset' })
+  return z.NEVER
+})
+
+/** The cursor of a list: absent or null for its first page. */
+export const Cursor = z.string().max(1_000, 'must have at most 1000 characters').nullish()
 
 const wholeNumber = z.number('must be a whole number').refine(Number.isInteger, 'must be a whole number').meta({ type: 'integer' })
 
