@@ -71,9 +71,12 @@ async function exchange(url: string, session: { cookie: string }, body?: object,
   }
 }
 
-/** What is wrong with an answer: only 503 with Retry-After is a refusal that a caller can act on. */
+/** The refusals that a caller can act on, if they have a Retry-After: 507 says that the disk is full. */
+const REFUSALS = [503, 507]
+
+/** What is wrong with an answer. */
 function faultOf({ status, body, isOurs, retryAfter }: Exchange): string | undefined {
   if (status < 500 || !isOurs) return undefined
-  if (status === 503 && Number(retryAfter) > 0) return undefined
-  return status === 503 ? '503 without Retry-After' : `${status} ${JSON.stringify(body)}`
+  if (!REFUSALS.includes(status)) return `${status} ${JSON.stringify(body)}`
+  return Number(retryAfter) > 0 ? undefined : `${status} without Retry-After`
 }

@@ -32,7 +32,7 @@ function findingsOf(results: readonly Result[]): Record<string, string[]> {
     'invalid indexes': all(({ account }) => account.invalidIndexes),
     'work that did not end': all(({ account }) => account.unfinished),
     'processes that ended by themselves': all(({ ends }) => ends),
-    'answers other than success, refusal or 503 with Retry-After': all(({ wrong }) => wrong),
+    'answers other than success, refusal, or 503 or 507 with Retry-After': all(({ wrong }) => wrong),
   }
 }
 
