@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Self } from '../src/keys/schema.ts'
 import { rotate, update } from '../src/keys/service.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -79,6 +79,23 @@ describe('API keys', () => {
     await change({ ip_allowlist: null, expires_at: '2026-02-30 00:00:00' }).then(({ status }) => expect(status).toBe(400))
     await change({ ip_allowlist: null, expires_at: '2020-01-01 00:00:00' })
     expect((await app.as(secret).get('/api/key/self')).body.message).toBe('The API key has expired')
+  })
+
+  it('are not created with an end that has come already, over REST and RPC', async () => {
+    app.setClock(new Date('2030-05-01T10:00:00Z'))
+    onTestFinished(() => app.setClock(null))
+    const { owner } = await app.account()
+    const create = (expires_at: string) => app.as(owner).post('/api/keys/create', { kind: 'personal', name: 'Brief', expires_at })
+    for (const past of ['2020-01-01 00:00:00', '2030-05-01 10:00:00', '2030-05-01T11:59:00+02:00']) {
+      const refused = await create(past)
+      expect([refused.status, refused.body.message]).toEqual([400, 'expires_at: must be in the future'])
+      const byRpc = app.as(owner).rpc.keys.create.mutate({ kind: 'personal', name: 'Brief', expires_at: past })
+      await expect(byRpc).rejects.toMatchObject({ data: { httpStatus: 400, issues: [{ path: ['expires_at'] }] } })
+    }
+    const made = await create('2030-05-01 10:00:01')
+    expect((await app.as(made.body.secret).get('/api/key/self')).status).toBe(200)
+    app.setClock(new Date('2030-05-01T10:00:01Z'))
+    expect((await app.as(made.body.secret).get('/api/key/self')).body.message).toBe('The API key has expired')
   })
 
   it('record their last use at most once a minute', async () => {

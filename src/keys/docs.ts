@@ -22,7 +22,7 @@ export const docs = operationDocs('Keys', {
 
   create: {
     summary: 'Create an API key',
-    description: "Account keys require the account's owner. Only this answer shows the secret.",
+    description: "Account keys require the account's owner. `expires_at` must be in the future. Only this answer shows the secret.",
     example: { input: { kind: 'account', name: 'Website form', space_ids: [1] }, output: { ...key, secret } },
   },
 

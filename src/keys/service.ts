@@ -33,11 +33,13 @@ export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total
 
 /**
  * Creates a personal key, or for the account's owner an account key. Only this answer contains the secret.
- * @throws AppError 403 for an account key if the caller is not the owner; 400 for an invalid whitelist
+ * @throws AppError 403 for an account key if the caller is not the owner; 400 for an invalid whitelist, and for an end that has come already
  */
 export async function create(context: Context, input: NewKey): Promise<Key & { secret: string }> {
   const { actor, now } = context
   if (input.kind === 'account' && !actor.isOwner) throw forbidden()
+  // As `refusalOf` compares. An update may name a past instant, which ends the key.
+  if (input.expires_at && input.expires_at <= formatInstant(now)) throw badInput('expires_at', 'must be in the future')
   await checkSpaces(context, input.kind, input.space_ids)
   return context.transaction(async () => {
     const key = await insertKey(context.db, actor, input, now)
