@@ -59,11 +59,15 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   await client.connect()
   try {
     await client.query(`CREATE DATABASE ${database} TEMPLATE ${template}`)
+    const nodes = inject('nodes')
+    if (nodes && template !== 'template0') {
+      // Citus writes the roles of the database on the node, which all databases share: of two files at once, one would fail.
+      await client.query('select pg_advisory_lock(1)')
+      await placeAllSpaces([server, ...nodes], database)
+    }
   } finally {
     await client.end()
   }
-  const nodes = inject('nodes')
-  if (nodes && template !== 'template0') await placeAllSpaces([server, ...nodes], database)
   return {
     connection: { ...server, database, ssl: false },
     url: `postgresql://${server.user}@localhost:${server.port}/${database}?host=${encodeURIComponent(server.host)}`,
