@@ -1,4 +1,7 @@
-/** What each command of `npm run admin` takes. It is read without loading what the commands work with, so that help and a typing error come at once. */
+/**
+ * What each command of `npm run admin` takes. It is read without loading what the commands work with, so that help and a typing error come
+ * at once.
+ */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { argumentProblem, ScriptError } from './runtime.ts'
 

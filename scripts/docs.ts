@@ -1,6 +1,6 @@
 /**
- * Writes the audited actions, the compares, the conversions and the states of an email from the code into the documents; with --check only reports whether they
- * are up to date.
+ * Writes the audited actions, the compares, the conversions and the states of an email from the code into the documents; with --check only
+ * reports whether they are up to date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { ACTIONS } from '../src/audit/actions.ts'

@@ -1,6 +1,6 @@
 /**
- * `npm run admin -- files check` compares three things: the stored bytes, the rows of files, and the places that use files (cells, comments, mails and
- * tasks). Every file that is in use has all three.
+ * `npm run admin -- files check` compares three things: the stored bytes, the rows of files, and the places that use files (cells,
+ * comments, mails and tasks). Every file that is in use has all three.
  */
 import { type Digest, digest } from '../src/files/digest.ts'
 import { isOwn } from '../src/files/sweep.ts'
@@ -197,7 +197,10 @@ async function measured({ storage }: Deps, { path, storage_key }: Row): Promise<
   return (storage_key === null ? null : await digest(storage, storage_key)) ?? (await digest(storage, path)) ?? undefined
 }
 
-/** Finds bytes that neither a row nor a use names. Thumbnails have no rows, and a bucket may hold objects of others. @returns how many were examined */
+/**
+ * Finds bytes that neither a row nor a use names. Thumbnails have no rows, and a bucket may hold objects of others.
+ * @returns how many were examined
+ */
 async function findOrphans({ db, storage, clock }: Deps, report: Report): Promise<number> {
   const before = new Date(clock().getTime() - ORPHAN_HOURS * 3_600_000)
   let examined = 0

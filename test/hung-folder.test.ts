@@ -1,6 +1,6 @@
 /**
- * A folder that does not answer, such as one on a server that is gone. A FIFO hangs in the same way: opening one without a writer, reading an empty one
- * and writing to a full one each keep a thread of libuv's pool, and cannot be cancelled.
+ * A folder that does not answer, such as one on a server that is gone. A FIFO hangs in the same way: opening one without a writer, reading
+ * an empty one and writing to a full one each keep a thread of libuv's pool, and cannot be cancelled.
  */
 import { spawnSync } from 'node:child_process'
 import { randomBytes, scrypt } from 'node:crypto'

@@ -184,7 +184,10 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
   if (issues.length) throw badInputs(issues)
 }
 
-/** Emails that are queued for the integration are dropped by their next attempt. Those on their way to its server are stopped before the end of their content. */
+/**
+ * Emails that are queued for the integration are dropped by their next attempt. Those on their way to its server are stopped before the end
+ * of their content.
+ */
 export async function remove(context: Context, { integration_id: id, space_id: spaceId }: IntegrationRow): Promise<void> {
   await context.transaction(async () => {
     // Workers lock emails before their integrations as well; in the other order the two could deadlock.

@@ -119,7 +119,8 @@ const maySend = sql`exists (
 const mailColumns = sql`
   o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
   o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
-  (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments,
+  (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed,
+  i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments,
   case when c.metadata->>'sendAt' is null or c.user_id = 0 and c.api_key_id is null then false else not ${maySend} end as is_sender_lost,
   i.from_domains, i.disable_pixel, i.reply_as_envelope,
   i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,

@@ -42,7 +42,10 @@ async function withNames(db: Database, table: TableDef, rows: StoredRow[]): Prom
   return rows
 }
 
-/** The same for rows that were written. The write must not be repeated once it is committed, as it would be after an error of the class `isOutdated`. */
+/**
+ * The same for rows that were written. The write must not be repeated once it is committed, as it would be after an error of the class
+ * `isOutdated`.
+ */
 async function withNamesOfWritten(db: Database, table: TableDef, rows: StoredRow[]): Promise<StoredRow[]> {
   try {
     return await withNames(db, table, rows)

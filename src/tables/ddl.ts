@@ -8,7 +8,8 @@ import { NODES_SCHEMA } from '../platform/database/nodes/two-phases.ts'
 
 /** Creates `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
-  // Otherwise a new table would need all nodes, even in a space that is on none. Citus creates the schema of a placed table on its node with the table.
+  // Otherwise a new table would need all nodes, even in a space that is on none. Citus creates the schema of a placed table on its node
+  // with the table.
   if (db.hasNodes) await db.query(sql`select set_config('citus.enable_ddl_propagation', 'off', true)`)
   await db.execute(sql`create schema ${schemaOf(tableId)}`)
   const columns = fields.length ? sql`, ${join(fields.map(column))}` : empty

@@ -72,8 +72,8 @@ interface References {
 }
 
 /**
- * Selects the path, the table and record, or the task, of each reference in the tables and tasks. A deleted table has none. No alias can be confused with a
- * user's column, because the columns of user tables are read in selects of their own.
+ * Selects the path, the table and record, or the task, of each reference in the tables and tasks. A deleted table has none. No alias can be
+ * confused with a user's column, because the columns of user tables are read in selects of their own.
  * @param recordIds limits the references of tables to these records
  */
 export async function references(

@@ -1,6 +1,6 @@
 /**
- * The services that run in this process. `afterAll` does nothing when it is called in a test or in `beforeAll`, so a service that is started there and
- * not stopped would go on, with its timers, connections and jobs, in the files that share the process.
+ * The services that run in this process. `afterAll` does nothing when it is called in a test or in `beforeAll`, so a service that is
+ * started there and not stopped would go on, with its timers, connections and jobs, in the files that share the process.
  */
 const stops = new Set<() => Promise<void>>()
 

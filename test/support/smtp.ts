@@ -33,7 +33,10 @@ export interface TestSmtp {
   /** The reply to MAIL FROM. */
   onSender: { code?: number }
   login: { user: string; password: string } | undefined
-  /** Awaited at points of the dialogue: before the greeting, before the answers to sender and recipient, at the first bytes of the content, and after the answer to it. */
+  /**
+   * Awaited at points of the dialogue: before the greeting, before the answers to sender and recipient, at the first bytes of the content,
+   * and after the answer to it.
+   */
   on: { [point in 'connect' | 'sender' | 'recipient' | 'firstBytes' | 'answered']?: () => Promise<void> }
   /** Ends all connections, as a server does with idle ones. */
   endConnections(): void

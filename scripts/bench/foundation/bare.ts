@@ -1,4 +1,7 @@
-/** The bare server of the suite "foundation". It writes a task with its subscriber, its notification and the events of both, and a comment likewise. */
+/**
+ * The bare server of the suite "foundation". It writes a task with its subscriber, its notification and the events of both, and a comment
+ * likewise.
+ */
 import type pg from 'pg'
 import { openBare, optionTitles } from '../bare.ts'
 

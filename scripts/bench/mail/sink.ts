@@ -1,6 +1,6 @@
 /**
- * A separate process that accepts mail as fast as it can, or answers each command, and if asked the content, after a delay. It speaks only as much SMTP as nodemailer
- * needs, so that it takes little CPU time from the service on the same machine.
+ * A separate process that accepts mail as fast as it can, or answers each command after a delay, and the content as well if it is asked to.
+ * It speaks only as much SMTP as nodemailer needs, so that it takes little CPU time from the service on the same machine.
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * The suite "processes": the service as one process and as two (PROCESSES) on the same database, asked in turn. It measures what the second process adds
- * to throughput, what a request costs, and what is lost when a process is killed.
+ * The suite "processes": the service as one process and as two (PROCESSES) on the same database, asked in turn. It measures what the second
+ * process adds to throughput, what a request costs, and what is lost when a process is killed.
  */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -69,8 +69,8 @@ export async function currentField({ db }: Context, { table_id, field_id }: Conv
 }
 
 /**
- * Requires that the user or key that asked for the conversion may still change the table. An earlier release stored no key, so that its conversions count
- * as those of the user.
+ * Requires that the user or key that asked for the conversion may still change the table. An earlier release stored no key, so that its
+ * conversions count as those of the user.
  * @throws ConversionEnded; AppError 404 if the table or its space has been deleted
  */
 export async function requireRights({ db, now }: Context, conversion: ConversionRow): Promise<void> {

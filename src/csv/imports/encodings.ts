@@ -73,7 +73,10 @@ function markedEncoding([first, second, third]: Buffer): Encoding | undefined {
   return first === 0xef && second === 0xbb && third === 0xbf ? 'UTF-8' : undefined
 }
 
-/** What no text in windows-1252 has: control characters other than white space, as in binary files and in UTF-16, and the five bytes without a meaning. */
+/**
+ * What no text in windows-1252 has: control characters other than white space, as in binary files and in UTF-16, and the five bytes without
+ * a meaning.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const NO_TEXT = /[\0-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]/
 

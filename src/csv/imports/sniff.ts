@@ -37,7 +37,8 @@ class FirstRow {
   }
 
   /**
-   * The separator: the only one of the three that is in the row. Beside commas, the others are part of the cells; semicolons beside tabs leave it open.
+   * The separator: the only one of the three that is in the row. Beside commas, the others are part of the cells; semicolons beside tabs
+   * leave it open.
    * @param isName whether the row as a single cell names something
    */
   separator(isName: (cell: string) => boolean): Separator {

@@ -25,7 +25,10 @@ export interface ResolvedContent {
   unresolved: string[]
 }
 
-/** Resolves the field tokens of a request. A body with tokens is sanitised again, because a value may have become part of a link. @throws ValuesTooLong */
+/**
+ * Resolves the field tokens of a request. A body with tokens is sanitised again, because a value may have become part of a link.
+ * @throws ValuesTooLong
+ */
 export function resolveContent(request: OutgoingRequest, fields: FieldTexts): ResolvedContent {
   const subject = resolveInSubject(request.subject, fields)
   const body = resolveInHtml(request.body, fields)

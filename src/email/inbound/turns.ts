@@ -11,8 +11,9 @@ const MOST_COUNTED = 1_000
 const WAITING_MS = 24 * 3_600_000
 
 /**
- * As an expression in SQL: how many waiting messages of the same account are read before a new one. If n messages of its own sender wait, then up to n + 1 of each
- * sender go first. The result is 0 only if the account has no message waiting, and the sender has none waiting for any account.
+ * As an expression in SQL: how many waiting messages of the same account are read before a new one. If n messages of its own sender wait,
+ * then up to n + 1 of each sender go first. The result is 0 only if the account has no message waiting, and the sender has none waiting for
+ * any account.
  * @param from the sender's address, in lower case. An address is easily forged, so its messages to other accounts count as one at most
  */
 export function turnOf({ from, tokens, now }: { from: string; tokens: Buffer[]; now: Date }): Sql {

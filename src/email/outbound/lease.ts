@@ -192,7 +192,10 @@ export async function renewLeases(db: Database, leases: readonly Lease[]): Promi
     where o.comment_id = mine.comment_id`)
 }
 
-/** Thrown when the lease has ended, or the table of the email was deleted, or another worker has leased the email, because this one had lost the database for longer than its lease. */
+/**
+ * Thrown when the lease has ended, or the table of the email was deleted, or another worker has leased the email, because this one had lost
+ * the database for longer than its lease.
+ */
 export class LeaseLost extends Error {}
 
 /** The condition that the table of the email `o` is there. A server may take minutes to ask for the content, in which it can be deleted. */

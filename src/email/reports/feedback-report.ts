@@ -1,4 +1,7 @@
-/** Complaints (RFC 5965) and read receipts (RFC 8098), as they are received. The parser's process loads this file, so it imports nothing that knows a database. */
+/**
+ * Complaints (RFC 5965) and read receipts (RFC 8098), as they are received. The parser's process loads this file, so it imports nothing
+ * that knows a database.
+ */
 import { headerValues, readHeaders } from '../headers.ts'
 import type { MessagePart, MimeMessage } from '../inbound/message.ts'
 import { decoded, RETURNED, referencesOf } from './delivery-report.ts'

@@ -53,8 +53,8 @@ async function confirmUnused({ db, now, transaction }: Context, files: readonly 
 }
 
 /**
- * Repairs uses: a dropped file is in use again, one with uncounted uses counts as shared, and a file without a row gets one if the storage has its bytes.
- * A misplaced use stays as it is, because only a person can decide whose file it is.
+ * Repairs uses: a dropped file is in use again, one with uncounted uses counts as shared, and a file without a row gets one if the storage
+ * has its bytes. A misplaced use stays as it is, because only a person can decide whose file it is.
  * @returns the paths that were repaired
  */
 export async function repairUses(context: Context, uses: readonly FaultyUse[]): Promise<Set<string>> {

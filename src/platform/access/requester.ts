@@ -1,4 +1,4 @@
-/** Whether who asked for a job may still do what the job does: hours may lie between, in which a key is revoked or a member removed. */
+/** Checks again what the caller of a job may do: a job may run hours after its request, and a key may be revoked or a member removed meanwhile. */
 import { type Database, sql } from '../database/database.ts'
 import { AppError, forbidden, notFound } from '../http/errors.ts'
 import { type Actor, actorOf, ofKeys, ofUser, type PrincipalRow, refusalOf } from './authenticate.ts'
@@ -10,7 +10,7 @@ export interface PastRequester {
   api_key_id: number | null
 }
 
-/** What is asked for. */
+/** What the job does, and on what. */
 interface Wish<Row extends object> {
   resource: Resource<Row>
   ids: Record<string, number>

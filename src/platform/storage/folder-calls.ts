@@ -1,6 +1,7 @@
 /**
- * Calls of the file system on a folder that may be on another machine. A call cannot be cancelled: while the other machine is gone, it keeps one of the few
- * threads that Node has for all calls of the file system, for DNS and for cryptography. So a folder gets some of these threads, and never all of them.
+ * Calls of the file system on a folder that may be on another machine. A call cannot be cancelled: while the other machine is gone, it
+ * keeps one of the few threads that Node has for all calls of the file system, for DNS and for cryptography. So a folder gets some of these
+ * threads, and never all of them.
  */
 import { Semaphore } from '../concurrency/semaphore.ts'
 
@@ -13,8 +14,8 @@ const KEPT_FREE = 2
 let unended = 0
 
 /**
- * Whether a call has not ended. Node waits for all threads of its pool when a process exits, so a process with a call that hangs can only be ended by a
- * signal.
+ * Whether a call has not ended. Node waits for all threads of its pool when a process exits, so a process with a call that hangs can only
+ * be ended by a signal.
  */
 export const hasUnendedCalls = (): boolean => unended > 0
 

@@ -5,8 +5,8 @@ export interface Storage {
   /** The `host` of an attachment. */
   readonly host: string
   /**
-   * Stores the bytes under a path. They are complete and durable when the promise resolves; until then nothing is there. The chunks of a stream belong
-   * to the storage, which may free their memory.
+   * Stores the bytes under a path. They are complete and durable when the promise resolves; until then nothing is there. The chunks of a
+   * stream belong to the storage, which may free their memory.
    * @param options.isTemporary true for a path that nothing refers to before `move` or `keep`: until then a power failure may lose it
    */
   write(path: string, bytes: Uint8Array | Readable, options?: { isTemporary?: boolean }): Promise<void>

@@ -133,8 +133,8 @@ async function lockRow({ db }: Context, table: TableDef, recordId: number): Prom
 }
 
 /**
- * Writes the present storage of the files into the cells of a table, after files were moved. The records keep their version and the time of their last
- * change, because nobody has changed them.
+ * Writes the present storage of the files into the cells of a table, after files were moved. The records keep their version and the time of
+ * their last change, because nobody has changed them.
  * @param ids the first and the last record
  * @returns the number of cells that were written
  */

@@ -1,6 +1,7 @@
 /**
- * The record query, as its callers see it. A request passes each file of this room once: resolve.ts checks it against the table,
- * print.ts writes the statement, read-page.ts runs it, and write-rows.ts writes the rows. Only this file retries when the table changes during a request.
+ * The record query, as its callers see it. A request passes each file of this room once: resolve.ts checks it against the table, print.ts
+ * writes the statement, read-page.ts runs it, and write-rows.ts writes the rows. Only this file retries when the table changes during a
+ * request.
  */
 
 import type { TableRef } from '../../platform/access/resources.ts'

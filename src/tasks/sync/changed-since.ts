@@ -28,7 +28,10 @@ export async function changesOnRecord(
   return walk(context, watchedOnRecord(table_id, record_id, status), query, name)
 }
 
-/** The caller's tasks that have changed since the instant, oldest change first. Done tasks are included by default, because completion is a change. */
+/**
+ * The caller's tasks that have changed since the instant, oldest change first. Done tasks are included by default, because completion is a
+ * change.
+ */
 export async function changesOfUser(context: Context, query: Since<TaskQuery>): Promise<ChangedTasks> {
   const { tab, search, include_done = true, updated_since } = query
   const name = JSON.stringify(['user', context.actor.userId, tab, search, include_done, updated_since])

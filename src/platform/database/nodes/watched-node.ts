@@ -54,7 +54,10 @@ export class WatchedNode implements Participant {
     if (this.isAway) throw nodeAway(this.name)
   }
 
-  /** Notes that the transaction runs statements on the node's records, and abandons it if the node is found to be away. @throws AppError as `requireAnswers` */
+  /**
+   * Notes that the transaction runs statements on the node's records, and abandons it if the node is found to be away.
+   * @throws AppError as `requireAnswers`
+   */
   join(transaction: Transaction): void {
     this.requireAnswers()
     transaction.nodes ??= new Set()
