@@ -194,7 +194,7 @@ async function auditLeftWork({ query }: World, account: Account, isSettled: bool
 
 const DEAD = `select name, count(*)::int from pgboss.job where state = 'failed' group by 1`
 const LEFT = `select name, count(*)::int from pgboss.job where state in ('created', 'retry', 'active') and name <> 'dead-letters'
-  and (start_after <= now() or state = 'active') group by 1`
+  and (start_after <= now() or state in ('retry', 'active')) group by 1`
 const CONVERTING = `select id from field_conversions where state in ('queued', 'running')`
 const INVALID = `select indexrelid::regclass::text as name from pg_index where not indisvalid`
 
