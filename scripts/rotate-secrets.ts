@@ -8,6 +8,7 @@ import { type Reencrypted, reencryptColumn, type SealedColumn } from '../src/pla
 import { type KeyUse, keyUses } from '../src/platform/secrets/secret-key-uses.ts'
 import { fingerprintOf } from '../src/platform/secrets/secrets.ts'
 import { addDays } from '../src/platform/time/time.ts'
+import type { SecretKeys } from '../src/settings.ts'
 
 /** Every encrypted column. A test compares the list with prisma/schema.prisma. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [sealedPasswords, sealedDkimKeys, sealedTokens, sealedAnswers]
@@ -27,7 +28,7 @@ export async function rotateSecrets({ db, settings: { secretKeys } }: Pick<Deps,
   const results: [SealedColumn, Reencrypted][] = []
   for (const sealed of SEALED_COLUMNS) results.push([sealed, await reencryptColumn(db, secretKeys, sealed)])
   const uses = await keyUses(db)
-  const [current, ...previous] = [secretKeys.current, ...secretKeys.previous].map(fingerprintOf)
+  const { current, previous } = fingerprintsOf(secretKeys, uses)
   const strangers = uses.filter(({ fingerprint, is_used }) => is_used && ![current, ...previous].includes(fingerprint))
   const used = uses.filter(({ fingerprint, is_used }) => is_used && previous.includes(fingerprint))
   return {
@@ -43,6 +44,14 @@ export async function rotateSecrets({ db, settings: { secretKeys } }: Pick<Deps,
     ],
     isDone: !used.length && !strangers.length && results.every(([, { unreadable }]) => unreadable === 0),
   }
+}
+
+/** Of the guesses only those count that a process has written with. Beside them, keys of the list that no process has used are misread parts. */
+function fingerprintsOf({ current, previous, guesses = [] }: SecretKeys, uses: readonly KeyUse[]) {
+  const isProven = (fingerprint: string) => uses.some((use) => use.fingerprint === fingerprint)
+  const proven = guesses.map(fingerprintOf).filter(isProven)
+  const listed = previous.map(fingerprintOf).filter((fingerprint) => !proven.length || isProven(fingerprint))
+  return { current: fingerprintOf(current), previous: [...listed, ...proven] }
 }
 
 function columnLine([{ what }, { total, changed, unreadable }]: [SealedColumn, Reencrypted]): string {

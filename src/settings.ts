@@ -23,7 +23,22 @@ const List = z.string().transform((text) =>
 )
 
 const DatabaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' })
-const SecretKey = z.string().min(32, 'must have at least 32 characters')
+const LEAST_KEY_LENGTH = 32
+const SecretKey = z.string().min(LEAST_KEY_LENGTH, `must have at least ${LEAST_KEY_LENGTH} characters`)
+
+/**
+ * The list as it shows the keys, and what it may mean besides: SECRET_KEY is taken as it is, so a key can have commas, or end in the line break
+ * of the file that it came from. To read with a key that never existed does no harm.
+ */
+const PreviousKeys = z.string().transform((text, context) => {
+  const parts = text.split(',').filter((part) => part.trim() !== '')
+  const trimmed = parts.map((part) => part.trim())
+  const isKey = ({ length }: string) => length >= LEAST_KEY_LENGTH
+  const listed = trimmed.every(isKey) ? trimmed : [text.trim()]
+  if (!listed.every(isKey)) context.addIssue({ code: 'custom', message: `each key must have at least ${LEAST_KEY_LENGTH} characters` })
+  const readings = [...trimmed, ...parts.map((part) => part.trimStart()), text.trim(), text].filter(isKey)
+  return { listed, guesses: readings.filter((key) => !listed.includes(key)) }
+})
 
 /** The values that Fastify accepts for trustProxy. It throws for any other. */
 const isProxies = (text: string) => text === 'true' || text === 'false' || text.split(',').every((part) => isProxy(part.trim()))
@@ -59,7 +74,7 @@ export const Environment = z.object({
   DATABASE_REPLICA_URLS: List.pipe(z.array(DatabaseUrl)).default([]),
   REPLICA_MAX_LAG_MS: Count.min(100).max(60_000).default(1_000),
   SECRET_KEY: SecretKey.optional(),
-  SECRET_KEY_PREVIOUS: List.pipe(z.array(SecretKey)).default([]),
+  SECRET_KEY_PREVIOUS: PreviousKeys.optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
   CATCH_DOMAIN: z.hostname('must be a host name').default('reply.localhost'),
   ROLE: z.enum(['web', 'worker', 'all']).default('all'),
@@ -105,6 +120,8 @@ export interface SecretKeys {
   readonly current: Buffer
   /** SECRET_KEY_PREVIOUS: replaced keys, or one that is about to become the current one. */
   readonly previous: readonly Buffer[]
+  /** Other readings of SECRET_KEY_PREVIOUS, some of which may be keys. */
+  readonly guesses?: readonly Buffer[]
 }
 
 /** Where the service receives mail itself. */
@@ -262,10 +279,10 @@ function certificateFiles({ INBOUND_SMTP_CERT: cert, INBOUND_SMTP_KEY: key }: z.
   return undefined
 }
 
-const secretKeysOf = (current: string, previous: string[]): SecretKeys => ({
-  current: Buffer.from(current),
-  previous: [...new Set(previous)].filter((key) => key !== current).map((key) => Buffer.from(key)),
-})
+function secretKeysOf(current: string, { listed, guesses }: z.infer<typeof PreviousKeys> = { listed: [], guesses: [] }): SecretKeys {
+  const others = (keys: string[]) => [...new Set(keys)].filter((key) => key !== current).map((key) => Buffer.from(key))
+  return { current: Buffer.from(current), previous: others(listed), guesses: others(guesses) }
+}
 
 /** Reads or creates the key file. Of two processes that start together one creates it, and the other reads it. */
 function keptSecretKey(dataDir: string): string {

@@ -244,6 +244,26 @@ test('without a key that is still needed, callers get errors that say so, and th
   await lost.cleanUp()
 })
 
+test.each([
+  ['with commas', 'correct, horse battery staple, and seven words more', []],
+  ['with commas between parts that could be keys', 'a first part that could be a key itself, a second part that could be a key itself', []],
+  ['that ends in the line break of a file', 'a key that a store of secrets read from a file\n', ['another key of years before that, ']],
+])('a key %s is replaced like any other', async (_, key, before) => {
+  const old = await testApp({ SECRET_KEY: key })
+  const has = await hold(old)
+  await old.stop()
+  for (const others of ['', ...before]) {
+    const app = await testApp({ SECRET_KEY: NEW, SECRET_KEY_PREVIOUS: others + key })
+    expect(await use(app, has)).toEqual({ ...everything(), repeated: [200, 'true', has.task.id] })
+    await app.stop()
+  }
+  const rotating = programs({ DATABASE_URL, SECRET_KEY: NEW, SECRET_KEY_PREVIOUS: key })
+  const { stdout } = await rotating.run('admin', ['rotate-secrets'])
+  expect(stdout).toMatch(/^passwords of SMTP integrations: [1-9]\d* of \d+ encrypted again$/m)
+  expect(stdout.match(/^Previous key (\w+)/gm)).toEqual([`Previous key ${fingerprintOf(Buffer.from(key))}`])
+  await rotating.cleanUp()
+})
+
 test('every encrypted column is rotated', () => {
   const schema = readFileSync(new URL('../prisma/schema.prisma', import.meta.url), 'utf8')
   const models = [...schema.matchAll(/^model \w+ \{([\s\S]*?)@@map\("(\w+)"\)/gm)]

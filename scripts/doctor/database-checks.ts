@@ -130,8 +130,11 @@ export async function checkPreviousKeys({ database, settings: { secretKeys } }: 
   const used = await database.rows<{ fingerprint: string }>(
     `select fingerprint from public.secret_key_uses where last_used_at > localtimestamp - interval '30 days'`,
   )
+  const isUsed = (fingerprint: string) => used.some((use) => use.fingerprint === fingerprint)
+  // If a reading of the list beside the usual one is in use, it is not known which of the listed keys are keys.
+  if (secretKeys.guesses?.map(fingerprintOf).some(isUsed)) return []
   return findingOf(
-    previous.filter((fingerprint) => !used.some((use) => use.fingerprint === fingerprint)),
+    previous.filter((fingerprint) => !isUsed(fingerprint)),
     {
       check: 'settings.secret_key_previous',
       severity: 'warning',

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { SecretKeys } from '../../settings.ts'
 import { type Database, sql } from '../database/database.ts'
-import { fingerprintOf } from './secrets.ts'
+import { fingerprintOf, keysToRead } from './secrets.ts'
 
 const RECORD_EVERY_MS = 20_000
 /** A key that no process has recorded for this long is not used any more, even if one record was late. */
@@ -16,14 +16,14 @@ export interface KeyUse {
 }
 
 /** Records the current key of this process now and at intervals. The time is the database's, so that all processes share one clock. */
-export async function recordSecretKey(db: Database, { current, previous }: SecretKeys, log: FastifyBaseLogger): Promise<{ stop(): void }> {
-  const fingerprint = fingerprintOf(current)
+export async function recordSecretKey(db: Database, secretKeys: SecretKeys, log: FastifyBaseLogger): Promise<{ stop(): void }> {
+  const fingerprint = fingerprintOf(secretKeys.current)
   const record = () =>
     db.execute(sql`
       insert into secret_key_uses (fingerprint) values (${fingerprint})
       on conflict (fingerprint) do update set last_used_at = excluded.last_used_at`)
   await record()
-  const known = [fingerprint, ...previous.map(fingerprintOf)]
+  const known = keysToRead(secretKeys).map(fingerprintOf)
   const unknown = (await keyUses(db)).filter((use) => use.is_used && !known.includes(use.fingerprint))
   if (unknown.length)
     log.warn(

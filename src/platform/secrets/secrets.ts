@@ -97,8 +97,8 @@ export function encrypt({ current }: SecretKeys, plainText: string, context: str
 export class UnreadableSecret extends Error {}
 
 /** Decrypts with the current key or a previous one. @throws UnreadableSecret */
-export function decrypt({ current, previous }: SecretKeys, encrypted: Uint8Array, context: string): string {
-  for (const key of [current, ...previous]) {
+export function decrypt(keys: SecretKeys, encrypted: Uint8Array, context: string): string {
+  for (const key of keysToRead(keys)) {
     const plainText = decryptWith(key, encrypted, context)
     if (plainText !== null) return plainText
   }
@@ -152,16 +152,13 @@ export const sign = ({ current }: SecretKeys, purpose: string, bytes: Uint8Array
  * Whether the current key or a previous one signed the bytes for the purpose.
  * @param length the number of bytes of a signature that was cut
  */
-export function isSigned(
-  { current, previous }: SecretKeys,
-  purpose: string,
-  bytes: Uint8Array,
-  signature: Uint8Array,
-  length = SIGNATURE_BYTES,
-): boolean {
+export function isSigned(keys: SecretKeys, purpose: string, bytes: Uint8Array, signature: Uint8Array, length = SIGNATURE_BYTES): boolean {
   if (signature.length !== length) return false
-  return [current, ...previous].some((key) => timingSafeEqual(signature, hmac(key, purpose, bytes).subarray(0, length)))
+  return keysToRead(keys).some((key) => timingSafeEqual(signature, hmac(key, purpose, bytes).subarray(0, length)))
 }
+
+/** Everything that was written with one of these can be read. */
+export const keysToRead = ({ current, previous, guesses = [] }: SecretKeys): Buffer[] => [current, ...previous, ...guesses]
 
 function hmac(key: Buffer, purpose: string, bytes: Uint8Array): Buffer {
   return createHmac('sha256', keyFor(key, purpose)).update(bytes).digest()
