@@ -551,6 +551,12 @@ describe('a workbook', () => {
       'The workbook is larger than 200 MB unpacked',
     ],
     ['its last possible cell', withSheet(lastCell), 400, 'The sheet has 16384 columns; at most 1000 are read'],
+    [
+      'a million empty rows and more',
+      deflated('xl/workbook.xml', Buffer.from('<row/>'.repeat(1_048_577))),
+      400,
+      'A sheet has more than 1048576 rows',
+    ],
     ['over 20 MB', largeZip, 413, 'The file is larger than 20 MB'],
     [
       '1,001 columns',

@@ -106,3 +106,33 @@ describe('a row has at most 1,000 cells', () => {
     expect(given).toBeLessThan(50)
   })
 })
+
+it('parses a large chunk in many turns of the event loop, so that requests go between', async () => {
+  let [turns, isDone] = [0, false]
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  async function* bytes() {
+    yield Buffer.from('x\n'.repeat(200_000))
+  }
+  let [most, inTurn, turn, rows] = [0, 0, 0, 0]
+  for await (const part of (await readFile(bytes(), 1_000_000)).rows) {
+    inTurn = turn === turns ? inTurn + part.length : part.length
+    turn = turns
+    most = Math.max(most, inTurn)
+    rows += part.length
+  }
+  isDone = true
+  expect(rows).toBe(200_000)
+  expect(most).toBeLessThan(20_000)
+})
+
+it('tells the lines of rows after cells with line ends of all kinds', async () => {
+  expect(await linesOf('a\n"1\r2\r\n3\n4\r\r\n\n"\nb')).toEqual([
+    [1, 'a'],
+    [2, '1\r2\r\n3\n4\r\r\n\n'],
+    [9, 'b'],
+  ])
+})

@@ -80,6 +80,7 @@ function refusalOf(outcome: Exclude<WorkbookOutcome, { ok: true }> | undefined, 
     return sheet === undefined ? notAWorkbook('has no sheet') : badInput('sheet', 'is not a sheet of the workbook')
   if (outcome.problem === 'wide')
     return new AppError('BAD_REQUEST', `The sheet has ${outcome.detail} columns; at most ${MAX_CELLS} are read`)
+  if (outcome.problem === 'long') return new AppError('BAD_REQUEST', `A sheet has more than ${outcome.detail} rows`)
   return notAWorkbook(outcome.detail)
 }
 
