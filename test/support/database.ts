@@ -61,7 +61,7 @@ async function createDatabase(template: string): Promise<TestDatabase> {
     await client.query(`CREATE DATABASE ${database} TEMPLATE ${template}`)
     const nodes = inject('nodes')
     if (nodes && template !== 'template0') {
-      // Citus writes the roles of the database on the node, which all databases share: of two files at once, one would fail.
+      // Citus also writes catalogues that all databases of a node share. Of two files that join the nodes at once, one has failed.
       await client.query('select pg_advisory_lock(1)')
       await placeAllSpaces([server, ...nodes], database)
     }
