@@ -222,6 +222,29 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect(await titles(id)).toEqual(before)
   })
 
+  /** Holds the first statement with the text until it is released. */
+  const holdFirst = (part: string) => {
+    const [isHeld, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let isFirst = true
+    const before = async ({ text }: Statement) => {
+      if (!isFirst || !text.includes(part)) return
+      isFirst = false
+      isHeld.resolve()
+      await released.promise
+    }
+    return { before, isHeld: isHeld.promise, release: released.resolve }
+  }
+
+  /** Waits until so many callers wait for the lock of a task. */
+  const waiting = (count: number) =>
+    vi.waitFor(
+      async () => {
+        const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from tasks k%'`
+        expect(await cluster.coordinator.query(waits)).toHaveLength(count)
+      },
+      { timeout: 10_000 },
+    )
+
   test('creates with upsert of one task that wait in a row do not count as a deadlock', async () => {
     const space = await newSpace()
     await place(space, first)
@@ -230,28 +253,8 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const create = (title: string, upsert = true) =>
       owner().post(`/api/tasks/onRecord/${id}/1/create`, { title, external_id: `one of ${id}`, upsert })
     const present = queriesOf(app.db)
-    /** Holds the first statement with the text until it is released. */
-    const holdFirst = (part: string) => {
-      const [isHeld, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      let isFirst = true
-      const before = async ({ text }: Statement) => {
-        if (!isFirst || !text.includes(part)) return
-        isFirst = false
-        isHeld.resolve()
-        await released.promise
-      }
-      return { before, isHeld: isHeld.promise, release: released.resolve }
-    }
     const [inserting, insertingToo] = [holdFirst('insert into tasks'), holdFirst('insert into tasks')]
     const updating = holdFirst('update tasks set title')
-    const waiting = (count: number) =>
-      vi.waitFor(
-        async () => {
-          const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from tasks k%'`
-          expect(await cluster.coordinator.query(waits)).toHaveLength(count)
-        },
-        { timeout: 10_000 },
-      )
     Object.assign(
       app.db,
       queriesWith(app.db, async (statement) => {
@@ -284,6 +287,37 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
       expect(found).toEqual({ is: false })
     } finally {
       for (const held of [inserting, insertingToo, updating]) held.release()
+      Object.assign(app.db, present)
+    }
+  })
+
+  test('updates and creates with upsert of one task that wait in a row do not count as a deadlock', async () => {
+    const space = await newSpace()
+    await place(space, first)
+    const id = await table(space, 1)
+    expect(app.db.isElsewhere(id)).toBe(true)
+    const upsert = (title: string) =>
+      owner().post(`/api/tasks/onRecord/${id}/1/create`, { title, external_id: `updated of ${id}`, upsert: true })
+    const { body: task } = await upsert('made')
+    const update = (title: string) => owner().post(`/api/task/${task.id}/update`, { title })
+    const present = queriesOf(app.db)
+    const updating = holdFirst('update tasks set title')
+    Object.assign(app.db, queriesWith(app.db, updating.before))
+    try {
+      const holder = update('holder')
+      await updating.isHeld
+      const others: ReturnType<typeof update>[] = []
+      for (const change of [upsert, update, upsert]) {
+        others.push(change(`change ${others.length}`))
+        await waiting(others.length)
+      }
+      const [found] = await cluster.coordinator.query<{ is: boolean }>('select check_distributed_deadlocks() as is')
+      updating.release()
+      const answers = await Promise.all([holder, ...others])
+      expect(answers.map(({ status, body }) => ({ status, message: body.message }))).toEqual(Array(4).fill({ status: 200 }))
+      expect(found).toEqual({ is: false })
+    } finally {
+      updating.release()
       Object.assign(app.db, present)
     }
   })

@@ -67,16 +67,12 @@ type InsertedTask = CreatedTask & { value: WrittenJson<Task> }
 /** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
 function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<InsertedTask | null> {
   if (!place || !context.db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
-  return context.transaction(async () => {
-    await lockRecord(context, place)
+  const { db, transaction } = context
+  return transaction(async () => {
+    const [record] = await db.records(place.table_id).query(lockedPlace(place))
+    if (!record) throw notFound('Record')
     return insertIfLive(context, place, input, null)
   })
-}
-
-/** @throws AppError 404 when the record has just been deleted */
-export async function lockRecord({ db }: Context, place: TaskPlace): Promise<void> {
-  const [record] = await db.records(place.table_id).query(lockedPlace(place))
-  if (!record) throw notFound('Record')
 }
 
 /**

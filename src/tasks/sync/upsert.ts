@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { forbidden } from '../../platform/http/errors.ts'
 import { update } from '../changes.ts'
-import { type CreatedTask, createNew, lockRecord, type TaskPlace } from '../creation.ts'
+import { type CreatedTask, createNew, type TaskPlace } from '../creation.ts'
 import { ignoredEmails } from '../people.ts'
 import { canEdit } from '../policy.ts'
 import type { TaskRow } from '../procedure.ts'
@@ -35,20 +35,22 @@ async function createInPlaceOfDeleted(context: Context, place: TaskPlace | null,
   return input.external_id != null && (await releaseFromDeleted(context, input.external_id)) ? createNew(context, place, input) : null
 }
 
+/**
+ * The search is a transaction of its own, without the insert. In its search for deadlocks Citus takes all transactions that have not come to a node
+ * yet for one: if one that has locked the record waited for the task, those before and behind it would seem to wait for each other.
+ */
 async function createOrUpdate(context: Context, place: TaskPlace | null, input: NewTask, externalId: string): Promise<TaskAnswer> {
-  return context.transaction(async () => {
-    // In its search for deadlocks Citus takes all transactions that have not come to a node yet for one. If such a one had the task and
-    // another waited for it behind one that has been on the node, they would seem to wait for each other.
-    if (place && context.db.isElsewhere(place.table_id)) await lockRecord(context, place)
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const updated = await context.transaction(async () => {
       const found = await lockByExternalId(context, externalId)
-      if (found) return updateFound(context, place, found, input)
-      const created = await createNew(context, place, input)
-      if (created) return answerOf(created, input)
-      await releaseFromDeleted(context, externalId)
-    }
-    throw externalIdTaken()
-  })
+      return found && updateFound(context, place, found, input)
+    })
+    if (updated) return updated
+    const created = await createNew(context, place, input)
+    if (created) return answerOf(created, input)
+    await releaseFromDeleted(context, externalId)
+  }
+  throw externalIdTaken()
 }
 
 type FoundTask = Pick<TaskRow, 'task_id' | 'creator_user_id' | 'assignee_user_id' | 'space_id' | 'table_id' | 'record_id'>
