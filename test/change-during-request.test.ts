@@ -192,6 +192,28 @@ describe('an export', () => {
     changeBefore(`from ${records(table)} r`, () => app.as(account.owner).post(`/api/table/${table}/delete`))
     expect(statusOf(await as.get(`/api/table/${table}/export.csv`))).toBe('404 Table not found')
   })
+
+  it.each([
+    ['member who is removed', 'removed', '403 Not authorized'],
+    ['key that is revoked', 'revoked', '401 The API key is not valid'],
+    ['key that loses the space', 'narrowed', '403 API key not authorized for this workspace'],
+  ] as const)('is not sent to a %s meanwhile, and not noted as sent', async (_, loss, refusal) => {
+    const { owner, member, space, otherSpace, keyOf, ...here } = await app.account()
+    const { id: table } = await makeTable(app, { owner, space }, { records: [{ name: 'a' }] })
+    const key = await keyOf({ accountId: here.id, userId: owner.id }, { kind: 'account' })
+    const [{ id: keyId }] = (await app.as(owner).get('/api/keys/list')).body
+    const ways = {
+      removed: { caller: member, path: `/api/space/${space}/member/${member.id}/remove`, body: {} },
+      revoked: { caller: key, path: `/api/key/${keyId}/delete`, body: {} },
+      narrowed: { caller: key, path: `/api/key/${keyId}/update`, body: { space_ids: [otherSpace] } },
+    }
+    const { caller, path, body } = ways[loss]
+    const exporting = () => app.as(caller).get(`/api/table/${table}/export.csv`)
+    expect((await exporting()).status).toBe(200)
+    changeBefore(`from ${records(table)} r`, async () => expect((await app.as(owner).post(path, body)).status).toBe(200))
+    expect(statusOf(await exporting())).toBe(refusal)
+    expect((await app.as(owner).get(`/api/audit/list?action=export.csv&space_id=${space}`)).body).toHaveLength(1)
+  })
 })
 
 describe('a statement that fails although the definition of the table has not changed', () => {

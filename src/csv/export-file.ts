@@ -37,16 +37,24 @@ const FREE_ATTEMPTS = 3
 /**
  * Writes the export of a table to a temporary file. If the fields of the table change, it starts again, and at last blocks such changes
  * while it writes.
+ * @param requireStill checks the right of the caller again, because the file of a large table is written for minutes
  * @throws AppError 404 if the table does not have the view, or has just been deleted; 503 when too many exports of the account are open,
- * or too many block their table
+ * or too many block their table; what `requireStill` throws
  */
-export async function writeExport(context: Context, table: TableRef, viewId: number | undefined): Promise<ExportFile> {
+export async function writeExport(
+  context: Context,
+  table: TableRef,
+  viewId: number | undefined,
+  requireStill: () => Promise<unknown>,
+): Promise<ExportFile> {
   const close = countOpen(context.db, table.account_id)
   let content: Readable | undefined
   try {
     const file = await openTemporaryFile(context.settings.dataDir)
     content = readToEnd(file).once('close', close)
     const { fileName, bytes, audit } = await writeWhole(context, table, viewId, file)
+    // Rights are never read from a replica, which may be a moment behind.
+    await (context.replicas ? context.replicas.onPrimary(requireStill) : requireStill())
     await audit()
     return { fileName, bytes, content }
   } catch (error) {

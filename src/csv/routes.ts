@@ -76,11 +76,12 @@ function grantedTo({ context }: FastifyRequest) {
 }
 
 /**
- * Checks again once the body has come, because a large one can take an hour.
+ * Checks again once the body has come, because a large one can take an hour, or once an export is written.
  * @returns the present role. @throws AppError as the first check
  */
-async function grantedAgain(request: FastifyRequest, access: Access): Promise<{ role: Role }> {
-  const { actor, row } = await admit(accessRequestAgain(request.context), access, true, idsOfPath(request.params as Record<string, string>))
+async function grantedAgain(request: FastifyRequest, access: Access, isWrite = true): Promise<{ role: Role }> {
+  const ids = idsOfPath(request.params as Record<string, string>)
+  const { actor, row } = await admit(accessRequestAgain(request.context), access, isWrite, ids)
   return { role: roleOf(actor, (row as SpaceRow).member_role) ?? 'viewer' }
 }
 
@@ -104,7 +105,7 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
   const { fileName, bytes, content } = await readingWhere(
     request.context,
     { type: 'query', access: EXPORT, row: grantedRow(request) },
-    () => writeExport(context, table, query.data.view_id),
+    () => writeExport(context, table, query.data.view_id, () => grantedAgain(request, EXPORT, false)),
   )
   return reply.headers({ ...exportHeaders(fileName), 'content-length': bytes }).send(content)
 }
