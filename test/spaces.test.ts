@@ -7,6 +7,7 @@ import { mailInvite } from '../src/spaces/invites.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp({}, { worker: true })
+const DAY_MS = 86_400_000
 
 describe('spaces', () => {
   it('are created, renamed and deleted by the owner and by account keys without a whitelist', async () => {
@@ -123,6 +124,27 @@ describe('members', () => {
       app.setClock(new Date(Date.now() + 21 * 60_000))
       expect((await add()).status).toBe(200)
       await mailed(4)
+    })
+
+    it('are mailed a link with another space once the earlier one has expired, and one for several such spaces', async () => {
+      const account = await app.account()
+      app.setClock(new Date())
+      onTestFinished(() => app.setClock(null))
+      const { add, letters, mailed } = await invitedTo(account)
+      const first = await mailed(1)
+      const addElsewhere = async () => {
+        const space = await app.makeSpace(account.id, account.owner.id, {})
+        expect((await add(space)).status).toBe(200)
+      }
+      app.setClock(new Date(Date.now() + 12 * DAY_MS))
+      await addElsewhere()
+      app.setClock(new Date(Date.now() + 20 * DAY_MS))
+      for (let count = 0; count < 5; count++) await addElsewhere()
+      const second = await mailed(2)
+      expect(await accept(first)).toMatchObject(refused)
+      await addElsewhere()
+      expect((await accept(second)).status).toBe(200)
+      expect(letters()).toHaveLength(2)
     })
 
     it('cannot accept once they are removed from their last space, until they are invited again', async () => {

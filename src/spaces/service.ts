@@ -102,17 +102,26 @@ export async function addMember(context: Context, space: SpaceRef, { email, role
     if (isNew) await audit(context, 'member.added', { id: user.id, spaceId: space.id, detail: { role, invited: user.isNew } })
     else if (!isInvited) throw conflict('Already a member of this space')
     else await setRole(context, { spaceId: space.id, userId: user.id }, role)
-    // The link that was mailed for another space lets the person into this one, too.
-    if (isInvited && !(isNew && (await isElsewhere(context, space, user.id)))) await invite(context, space, user.id)
+    if (isInvited && !(isNew && (await hasInvite(context, space, user.id)))) await invite(context, space, user.id)
     if (!isNew) await audit(context, 'member.invited_again', { id: user.id, spaceId: space.id })
     return { user_id: user.id, name: user.name, email, role, status: user.status as Member['status'] }
   })
 }
 
-/** True if the user is in another space. */
-async function isElsewhere({ db }: Context, { id }: SpaceRef, userId: number): Promise<boolean> {
-  const other = { userId, spaceId: { not: id }, space: { deletedAt: null } }
-  return (await db.prisma.spaceMember.findFirst({ where: other })) !== null
+/**
+ * True if a link that was mailed for another space, or is about to be, lets the person into this one, too. A link that ends within a day
+ * does not count.
+ */
+async function hasInvite({ db, now }: Context, { id }: SpaceRef, userId: number): Promise<boolean> {
+  const at = sql`${formatInstant(now)}::timestamp`
+  const found = await db.query(sql`
+    select from space_members m join spaces s on s.id = m.space_id and s.deleted_at is null
+    where m.user_id = ${userId} and m.space_id <> ${id} and (
+      -- The job of its mail makes the link, so that there may be none yet.
+      m.created_at > ${at} - interval '1 hour'
+      or exists (select from invites i where i.user_id = m.user_id and i.expires_at > ${at} + interval '1 day'))
+    limit 1`)
+  return found.length > 0
 }
 
 interface MemberRow extends SpaceRow {
