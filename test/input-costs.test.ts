@@ -1,5 +1,6 @@
 /** Inputs that would keep the process busy for long are refused, or are read in small steps. The tests count steps, they measure no time. */
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -36,6 +37,36 @@ describe('a large body that takes long to parse is refused', () => {
       .as(keys.account)
       .post(`/api/table/${table}/records/create_batch`, { records: Array(1_000).fill({ data }) })
     expect([status, body.length]).toEqual([200, 1_000])
+  })
+})
+
+describe('a page of more than 32 MB is refused with what to do', () => {
+  const tooLarge = [400, 'BAD_REQUEST', 'The page has more than 32 MB; ask for fewer rows with limit']
+  const as = app.as(owner)
+  const refusal = ({ status, body }: Awaited<ReturnType<typeof as.get>>) => [status, body.code, body.message]
+  let record: number
+
+  beforeAll(async () => {
+    record = (await as.post(`/api/table/${table}/records/create`, { data: {} })).body.id
+  })
+
+  it('of tasks of a record and of a user', async () => {
+    const tasks = Array.from({ length: 30 }, (_, index) => ({ title: `Task ${index}`, details: '€'.repeat(100_000) }))
+    const onRecord = `/api/tasks/onRecord/${table}/${record}`
+    for (let count = 0; count < 120; count += tasks.length) expect((await as.post(`${onRecord}/createMany`, { tasks })).status).toBe(200)
+    expect(refusal(await as.get(`${onRecord}/list?limit=200`))).toEqual(tooLarge)
+    expect((await as.get(`${onRecord}/list?limit=100`)).body).toHaveLength(100)
+    expect(refusal(await as.post('/api/tasks/list', { tab: 'my', limit: 200 }))).toEqual(tooLarge)
+    expect((await as.post('/api/tasks/list', { tab: 'my' })).body).toHaveLength(50)
+  })
+
+  it('of comments on a record, also over RPC', async () => {
+    const comments = `/api/table/${table}/record/${record}/comments`
+    for (let count = 0; count < 12; count++) await as.post(`${comments}/create`, { content: 'Long' })
+    await app.db.execute(sql`update record_comments set content = repeat('€', 1_048_576) where record_id = ${record}`)
+    expect(refusal(await as.get(`${comments}/get`))).toEqual(tooLarge)
+    expect((await as.get(`${comments}/get?limit=10`)).body).toHaveLength(10)
+    await expect(as.rpc.comments.list.query({ table_id: table, record_id: record })).rejects.toThrow('more than 32 MB')
   })
 })
 

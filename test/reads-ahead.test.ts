@@ -7,8 +7,8 @@ const app = await testApp()
 const { onRecord } = taskSupport(app)
 
 const { db } = app.deps
-const { readShort, readShortPrinted, queryPrinted } = db
-afterEach(() => void Object.assign(db, { readShort, readShortPrinted, queryPrinted }))
+const { readShort, readShortPrinted, listPrinted } = db
+afterEach(() => void Object.assign(db, { readShort, readShortPrinted, listPrinted }))
 
 /** From now on: when access checks are answered, and when lists are read. */
 function watched(): string[] {
@@ -24,7 +24,7 @@ function watched(): string[] {
       log.push('list')
       return read(...parts)
     }
-  Object.assign(db, { readShortPrinted: list(readShortPrinted), queryPrinted: list(queryPrinted) })
+  Object.assign(db, { readShortPrinted: list(readShortPrinted), listPrinted: list(listPrinted) })
   return log
 }
 

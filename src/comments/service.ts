@@ -31,7 +31,7 @@ export async function list<Comment>(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<WrittenList<Comment>> {
   const table = raw(comments.name)
-  const found = await db.queryPrinted(
+  const found = await db.listPrinted(
     sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
       left join lateral (
         select id, ${comments.columns} from ${table} where ${belongs} order by id desc limit ${limit} offset ${offset}

@@ -16,7 +16,7 @@ export async function listNotifications(
   { filter, limit, offset }: NotificationQuery,
 ): Promise<WrittenList<Notification>> {
   const mine = sql`n.user_id = ${actor.userId} and (${filter === 'all'} or n.read_at is null) and ${mayRead(actor)}`
-  const found = await db.queryPrinted(
+  const found = await db.listPrinted(
     // The total is counted separately, so that a page beyond the end has it, too.
     sql`select page.*, c.total from (select count(*) as total from notifications n where ${mine}) c
       left join lateral (

@@ -20,7 +20,7 @@ import {
   watchConnections,
   withConnection,
 } from './pooled-statements.ts'
-import { type Named, PreparedNames } from './prepared-statements.ts'
+import { limitOfList, limitOfRecords, type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
 import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
@@ -49,6 +49,11 @@ export const writesOfTable = (tableId: number): string => `table ${tableId}`
 export const writesOfAccount = (accountId: number): string => `account ${accountId}`
 
 export interface Database extends RecordsDatabase {
+  /**
+   * Like `queryPrinted`, for a page of a list that is not of records.
+   * @throws AppError 400 with more than 32 MB, of which no more is read then
+   */
+  listPrinted(statement: Statement, label: string): Promise<PrintedRows>
   /** Runs `fn` in a transaction. All statements inside, also Prisma's, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: () => Promise<T>): Promise<T>
   /**
@@ -110,6 +115,8 @@ interface RunOptions {
   isPrinted?: boolean
   signal?: AbortSignal | undefined
   following?: Following | undefined
+  /** True for a page of a list that is not of records. */
+  isList?: boolean
 }
 
 /** Twice the longest time of a statement. */
@@ -152,17 +159,21 @@ export function openDatabase(
     return result
   }
 
-  async function dispatch(statement: Named, { group, isPrinted, signal, following }: RunOptions): Promise<pg.QueryResult> {
+  async function dispatch(statement: Named, { group, isPrinted, signal, following, isList }: RunOptions): Promise<pg.QueryResult> {
     const transaction = openTransaction()
     if (transaction) return transaction.run(statement, isPrinted)
     if (signal) {
       const next = following && named(following)
       const read = () =>
         withConnection(pool, signal, (connected, cancel) =>
-          next ? runWithFollowing(connected, statement, next, cancel) : runStatement(connected, statement, isPrinted, cancel),
+          next
+            ? runWithFollowing(connected, statement, next, limitOfRecords(cancel))
+            : runStatement(connected, statement, isPrinted, limitOfRecords(cancel)),
         )
       return queries.run(currentParty(), read, { signal, refusal: tooBusy })
     }
+    if (isList)
+      return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, isPrinted, limitOfList(cancel)))
     const { name, text, values } = statement
     if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
     return runStatement(pool, statement, isPrinted)
@@ -190,6 +201,8 @@ export function openDatabase(
       (await run(statement, label, { signal })).rows as Row[],
     queryPrinted: async (statement, label, signal, following) =>
       (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
+    listPrinted: async (statement, label) =>
+      (await run(statement, label, { isPrinted: true, isList: true })).rows as unknown as PrintedRows,
     readShort: <Row>(statement: Statement, label: string) => readShort(statement, label) as Promise<Row[]>,
     readShortPrinted: (statement, label) => readShort(statement, label, true) as Promise<PrintedRows>,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],

@@ -5,7 +5,7 @@ import { ownPart } from '../processes/own-part.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { keepRefusals } from './nodes/refusals.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
-import { hasTooManyPrepared, type Named, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
+import { hasTooManyPrepared, type Named, type NamedStatement, type PageLimit, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent } from './silent-connections.ts'
 import { runPrintedThen } from './statement-groups.ts'
 
@@ -61,25 +61,25 @@ export interface FollowingRead {
   answered(rows: unknown[]): void
 }
 
-/** Runs the printed statement with the read that follows, in one round trip. @param cancel as of `PrintedQuery` */
+/** Runs the printed statement with the read that follows, in one round trip. */
 export async function runWithFollowing(
   client: pg.ClientBase,
   statement: Named,
   following: FollowingRead,
-  cancel: () => void,
+  limit: PageLimit,
 ): Promise<pg.QueryResult> {
-  const [printed, read] = await runPrintedThen(client, statement, following.statement, cancel)
+  const [printed, read] = await runPrintedThen(client, statement, following.statement, limit)
   following.answered(read.rows)
   return printed
 }
 
-/** @param cancel as of `PrintedQuery` */
+/** @param limit of a printed page */
 export const runStatement = (
   of: pg.Pool | pg.ClientBase,
   statement: Named,
   isPrinted = false,
-  cancel?: () => void,
-): Promise<pg.QueryResult> => (isPrinted ? runPrinted(of, statement, cancel) : runPrepared(of, statement))
+  limit?: PageLimit,
+): Promise<pg.QueryResult> => (isPrinted ? runPrinted(of, statement, limit) : runPrepared(of, statement))
 
 /**
  * Runs statements on a connection of the pool, and cancels the one that is running when the signal aborts. The connection is released after

@@ -201,28 +201,41 @@ function run(client: pg.Pool | pg.ClientBase, query: PreparedQuery): Promise<pg.
 /** The bytes of a page that a caller asks for, as PostgreSQL prints it. */
 const MOST_PAGE_MB = 32
 
+/** A page may not have more than 32 MB: it is an error, and what follows is not kept. */
+export interface PageLimit {
+  /** Cancels the statement on the server. */
+  cancel(): void
+  /** What the caller can do about it. */
+  advice: string
+}
+
+/** For a page of records. */
+export const limitOfRecords = (cancel: () => void): PageLimit => ({
+  cancel,
+  advice: 'ask for fewer records with limit, or for fewer fields with fields',
+})
+/** For a page of another list. */
+export const limitOfList = (cancel: () => void): PageLimit => ({ cancel, advice: 'ask for fewer rows with limit' })
+
 /** Keeps the rows as they were printed: no parser is called, and nothing is made of a value. */
 export class PrintedQuery extends PreparedQuery {
   readonly #rows = new PrintedRows()
-  readonly #cancel: (() => void) | undefined
+  readonly #limit: PageLimit | undefined
 
-  /** @param cancel cancels the statement on the server; if given, rows of more than 32 MB are an error, and what follows is not kept */
-  constructor(statement: NamedStatement, cancel?: () => void) {
+  constructor(statement: NamedStatement, limit?: PageLimit) {
     super(statement)
     this._result.rows = this.#rows
-    this.#cancel = cancel
+    this.#limit = limit
   }
 
   override handleDataRow(row: DataRow): void {
     if (this._canceledDueToError) return
     row.addTo(this.#rows)
-    if (!this.#cancel || this.#rows.bytes <= MOST_PAGE_MB * 1_048_576) return
-    this._canceledDueToError = new AppError(
-      'BAD_REQUEST',
-      `The page has more than ${MOST_PAGE_MB} MB; ask for fewer records with limit, or for fewer fields with fields`,
-    )
+    if (!this.#limit || this.#rows.bytes <= MOST_PAGE_MB * 1_048_576) return
+    const { advice, cancel } = this.#limit
+    this._canceledDueToError = new AppError('BAD_REQUEST', `The page has more than ${MOST_PAGE_MB} MB; ${advice}`)
     this.#rows.free()
-    this.#cancel()
+    cancel()
   }
 }
 
@@ -231,11 +244,11 @@ export interface Named extends Omit<NamedStatement, 'name'> {
   name?: string | undefined
 }
 
-/** Runs the statement. @param cancel as of `PrintedQuery` */
+/** Runs the statement. */
 export function runPrinted(
   client: pg.Pool | pg.ClientBase,
   { name = '', text, values }: Named,
-  cancel?: () => void,
+  limit?: PageLimit,
 ): Promise<pg.QueryResult> {
-  return run(client, new PrintedQuery({ name, text, values }, cancel))
+  return run(client, new PrintedQuery({ name, text, values }, limit))
 }

@@ -1,6 +1,6 @@
 /** Statements that are sent without a Sync between them. PostgreSQL runs them as one transaction, and commits it at the Sync behind the last. */
 import pg from 'pg'
-import { type Connection, type Named, type NamedStatement, PreparedQuery, PrintedQuery } from './prepared-statements.ts'
+import { type Connection, type Named, type NamedStatement, type PageLimit, PreparedQuery, PrintedQuery } from './prepared-statements.ts'
 import type { DataRow } from './printed-rows.ts'
 
 /** For pg the statements are one query, which passes each message on to the statement that it answers. */
@@ -82,16 +82,15 @@ export function runTogether(client: pg.ClientBase, statements: readonly NamedSta
 /**
  * Runs the statement as `runPrinted` does, and behind it another, with one round trip. The snapshot of the second is not older than that of
  * the first. Observers see one statement.
- * @param cancel as of `PrintedQuery`
  * @throws the error of the one that fails
  */
 export async function runPrintedThen(
   client: pg.ClientBase,
   { name = '', text, values }: Named,
   following: NamedStatement,
-  cancel: () => void,
+  limit: PageLimit,
 ): Promise<[pg.QueryResult, pg.QueryResult]> {
-  const queries = [new PrintedQuery({ name, text, values }, cancel), new PreparedQuery(following)]
+  const queries = [new PrintedQuery({ name, text, values }, limit), new PreparedQuery(following)]
   const results = await sentTogether(client, queries, client.query.bind(client) as unknown as SendGroup)
   for (const result of results) if (result instanceof Error) throw result
   return results as [pg.QueryResult, pg.QueryResult]

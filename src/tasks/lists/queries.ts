@@ -17,11 +17,15 @@ export async function listOnRecord(
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<WrittenList<Task>> {
   const statement = pageOnRecord(status, { tableId, recordId, limit, offset })
-  // A record has few tasks, so this is a short read.
   const parts = () => onRecord(tableId, recordId, status)
-  const { list } = await page(db.readShortPrinted, { statement, parts, limit, offset })
+  // A record has few tasks, so this is a short read. Only a page of more could have more than 32 MB.
+  const ask = limit > SHORT_PAGE ? db.listPrinted : db.readShortPrinted
+  const { list } = await page(ask, { statement, parts, limit, offset })
   return list
 }
+
+/** As many tasks as a page has by default. With the longest details they have 15 MB. */
+const SHORT_PAGE = 50
 
 const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Sql[] => [
   sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
@@ -50,12 +54,12 @@ function pageOnRecord(status: RecordTaskQuery['status'], values: RecordPage): St
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
   const known = shortTab(db, reach, query)
-  const ask = known ? db.readShortPrinted : db.queryPrinted
+  const ask = known ? db.readShortPrinted : db.listPrinted
   const statement = pageOfUser(reach, query, { limit, offset })
   const { list, size } = await page(ask, { statement, parts: () => ofUser(reach, query), limit, offset, isMeasured: true })
   if (!query.search) noteSize(db, reach, query, size)
   else if (known && ++known.searches % SEARCHES_BETWEEN === 0)
-    noteSize(db, reach, query, await sizeOf(db.queryPrinted, ofUser(reach, { ...query, search: '' })))
+    noteSize(db, reach, query, await sizeOf(db.listPrinted, ofUser(reach, { ...query, search: '' })))
   return list
 }
 

@@ -20,7 +20,7 @@ import {
   watchConnections,
   withConnection,
 } from '../pooled-statements.ts'
-import { type Named, runPrepared } from '../prepared-statements.ts'
+import { limitOfList, limitOfRecords, type Named, runPrepared } from '../prepared-statements.ts'
 import { lsnOf } from './wal-position.ts'
 
 /** The primary answers at once, so a replica that cannot be reached must not keep callers for longer. */
@@ -43,6 +43,8 @@ export interface RunOptions {
   /** A read of a printed statement's that runs behind it. */
   following?: FollowingRead | undefined
   signal?: AbortSignal | undefined
+  /** True for a page of a list that is not of records. */
+  isList?: boolean
 }
 
 /**
@@ -76,13 +78,16 @@ export class ReplicaConnections {
   }
 
   /** @returns undefined if the replica has not replayed what is needed */
-  async run(statement: Named, { isPrinted = false, following, signal }: RunOptions, needed: Needed): Promise<pg.QueryResult | undefined> {
+  async run(
+    statement: Named,
+    { isPrinted = false, following, signal, isList }: RunOptions,
+    needed: Needed,
+  ): Promise<pg.QueryResult | undefined> {
     const read = () =>
       withConnection(this.#pool, signal, async (client, cancel) => {
         if (!(await hasReplayed(client, needed))) return undefined
-        return following
-          ? runWithFollowing(client, statement, following, cancel)
-          : runStatement(client, statement, isPrinted, signal && cancel)
+        if (following) return runWithFollowing(client, statement, following, limitOfRecords(cancel))
+        return runStatement(client, statement, isPrinted, isList ? limitOfList(cancel) : signal && limitOfRecords(cancel))
       })
     return signal ? this.#queries.run(currentParty(), read, { signal, refusal: tooBusy }) : read()
   }

@@ -165,12 +165,15 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
     return result?.rows
   }
 
-  const reads: Pick<Database, 'query' | 'queryPrinted' | 'readShort' | 'readShortPrinted'> = {
+  const reads: Pick<Database, 'query' | 'queryPrinted' | 'listPrinted' | 'readShort' | 'readShortPrinted'> = {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       ((await read(statement, label, { signal })) as Row[] | undefined) ?? primary.query<Row>(statement, label, signal),
     queryPrinted: async (statement, label, signal, next) =>
       ((await read(statement, label, { signal, isPrinted: true, next })) as unknown as PrintedRows | undefined) ??
       primary.queryPrinted(statement, label, signal, next),
+    listPrinted: async (statement, label) =>
+      ((await read(statement, label, { isPrinted: true, isList: true })) as unknown as PrintedRows | undefined) ??
+      primary.listPrinted(statement, label),
     readShort: async <Row>(statement: Statement, label: string) =>
       ((await read(statement, label, {})) as Row[] | undefined) ?? primary.readShort<Row>(statement, label),
     readShortPrinted: async (statement, label) =>
