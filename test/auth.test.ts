@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { testApp } from './support/app.ts'
 
@@ -83,6 +85,21 @@ describe('signing in', () => {
     expect((await profile({ origin: 'null' })).status).toBe(403)
     expect((await app.as(owner).get('/api/auth/me')).body.name).toBe('Olga Owner')
     expect((await profile({ origin: app.url, 'sec-fetch-site': 'same-origin' })).body.name).toBe('Eve')
+  })
+
+  it('refuses requests of a page that came without TLS, whose text anybody on the way can change', async () => {
+    const secure = await testApp({ PUBLIC_URL: 'https://app.example.com' })
+    const { owner } = await secure.account()
+    const profile = async (origin: string) => {
+      const path = '/api/auth/profile'
+      const headers = { cookie: `gridpost_session=${owner.session}`, host: 'app.example.com', origin, 'content-type': 'application/json' }
+      const asked = request(secure.url + path, { method: 'POST', headers }).end('{"name": "Eve"}')
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      answer.resume()
+      return answer.statusCode
+    }
+    expect(await profile('http://app.example.com')).toBe(403)
+    expect(await profile('https://app.example.com')).toBe(200)
   })
 
   it('keeps the version of a user if a change alters nothing', async () => {

@@ -52,6 +52,15 @@ describe('the sessions of a user', () => {
     await expect.poll(async () => (await list(browser)).map(({ current }: { current: boolean }) => current)).toEqual([false, true])
   })
 
+  it('have a cookie for TLS alone where a proxy says that the browser uses TLS, also without PUBLIC_URL', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const body = { email: owner.email, password: owner.password }
+    const cookies = async (proto: string) =>
+      (await app.as(null).post('/api/auth/login', body, { 'x-forwarded-proto': proto })).headers.getSetCookie()
+    for (const cookie of await cookies('https')) expect(cookie).toContain('; Secure')
+    for (const cookie of await cookies('http')) expect(cookie).not.toContain('; Secure')
+  })
+
   it('show an address only if it is one', async () => {
     const { owner } = await app.account({ withPassword: true })
     const body = { email: owner.email, password: owner.password }

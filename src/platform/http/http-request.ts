@@ -98,7 +98,8 @@ export class HttpRequest implements RequestContext {
   }
 
   setCookie(name: string, value: string, { maxAgeSeconds }: { maxAgeSeconds: number }): void {
-    const secure = this.deps.publicUrl().startsWith('https:')
+    // A proxy in TRUST_PROXY says what the browser uses.
+    const secure = this.deps.publicUrl().startsWith('https:') || this.#request.protocol === 'https'
     const options = { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge: maxAgeSeconds } as const
     this.#reply.header('set-cookie', this.#application.cookies.serializeCookie(name, value, options))
   }
