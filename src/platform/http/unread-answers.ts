@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { ownPart } from '../processes/own-part.ts'
 
 export interface UnreadLimits {
   /** The system must take bytes of an answer in each window of this length, at this rate on average. */
@@ -15,11 +16,14 @@ export interface UnreadLimits {
   checkEveryMs: number
 }
 
+const MB = 1_048_576
+
 /** The system takes bytes in steps of up to a third of its own buffer, so a slow client needs a window of a minute. */
 export const UNREAD_LIMITS: Omit<UnreadLimits, 'checkEveryMs'> = {
   answerWindowMs: 60_000,
   answerBytesPerSecond: 1_024,
-  mostUnreadBytes: 256 * 1_048_576,
+  // A process has room for two of the largest pages in any case.
+  mostUnreadBytes: ownPart(256 * MB, 64 * MB),
   stalledMs: 5_000,
 }
 
