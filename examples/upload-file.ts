@@ -1,14 +1,14 @@
 /**
  * Uploads a file from disk into a field of a record, of any size that the service takes, and shows how far it is.
  *
- *   GRIDPOST_KEY=gp_… npx node examples/upload-file.ts <file> [<table id> <record id> <field id>]
+ *   GRIDPOST_KEY=gp_… npx node examples/upload-file.ts [<file> <table id> <record id> <field id>]
  */
 import { createReadStream, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { createClient } from '../src/client.ts' // in a project of your own: 'gridpost-client'
 
 const client = createClient({ baseUrl: process.env.GRIDPOST_URL ?? 'http://127.0.0.1:3000', apiKey: process.env.GRIDPOST_KEY ?? '' })
-const [path = '', tableId = '4', recordId = '1', field_id = 'documents'] = process.argv.slice(2)
+const [path = 'README.md', tableId = '4', recordId = '1', field_id = 'documents'] = process.argv.slice(2)
 
 // The file is read while it is sent, so it is never in memory as a whole. Ctrl-C ends the upload, and nothing of it is kept.
 const ending = new AbortController()

@@ -161,15 +161,15 @@ export function checkLeftovers({ settings: { dataDir } }: Pick<Examined, 'settin
     ...findingOf(abandonedIn(dataDir, 'backup'), {
       check: 'disk.backup_leftovers',
       severity: 'warning',
-      problem: (count) => `${counted(count, 'backup')} was killed, and its copy of the database is still there`,
-      advice: 'Remove the folder, or make another backup, which does so.',
+      problem: (count) => `${counted(count, 'folder')} of a backup that was killed, with a copy of the database`,
+      advice: 'Remove what is named, or make another backup, which does so.',
     }),
     ...findingOf(abandonedIn(dataDir, 'restore'), {
       check: 'disk.restore_leftovers',
       severity: 'warning',
-      problem: (count) => `${counted(count, 'restore')} was killed, and its folder is still there`,
+      problem: (count) => `${counted(count, 'folder')} of a restore that was killed`,
       advice:
-        'If DATA_DIR is complete, remove the folder. Otherwise the previous data are in before-restore-…, and the restore can be repeated.',
+        'If DATA_DIR is complete, remove what is named. Otherwise the previous data are in before-restore-…, and the restore can be repeated.',
     }),
   ]
 }
