@@ -9,7 +9,10 @@ import { createClient } from '../src/client.ts'
 import { openFeed } from '../src/events/feed.ts'
 import { type EventPosition, lastPosition, readEvents } from '../src/events/order.ts'
 import type { StreamItem } from '../src/events/schema.ts'
+import type { Actor } from '../src/platform/access/authenticate.ts'
+import { reauthenticate } from '../src/platform/access/reauthenticate.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { emptyDatabase } from './support/database.ts'
 import { openStream, type TestStream } from './support/streams.ts'
@@ -217,6 +220,32 @@ describe('a resumed stream', () => {
         .map(({ task_id }) => task_id)
         .sort(),
     ).toEqual(created.sort())
+  })
+
+  it('receives no further page once its key is revoked, however slowly it has read', async () => {
+    const { account, space, table, record, owner } = await onRecord()
+    const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account' })
+    const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 60_000 })
+    const [first] = await app.db.query<{ id: number }>(sql`
+      with added as (
+        insert into events (type, account_id, space_id, table_id, record_id, task_id, at)
+        select 'task.updated', ${account.id}, ${space}, ${table}, ${record}, n, now() from generate_series(1, 1001) n returning id
+      ) select min(id)::int as id from added`)
+    const { promise: readPage, resolve: readsOn } = Promise.withResolvers<void>()
+    const pages: number[] = []
+    const ends: string[] = []
+    const caller = { credentials: { kind: 'key', tokenHash: tokenHash(key) }, ip: '127.0.0.1' } as const
+    const [actor] = await reauthenticate(app.db, [caller], app.deps.clock())
+    const calls = { open: () => {}, beat: () => {}, drained: () => readPage, end: (why: string) => void ends.push(why) }
+    const send = (events: readonly unknown[]) => void pages.push(events.length)
+    await feed.subscribe({ ...caller, actor: actor as Actor, ...calls, send }, first?.id)
+    await vi.waitFor(() => expect(pages).toEqual([500]), { timeout: 20_000 })
+    await app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`)
+    await sleep(2_100)
+    readsOn()
+    await vi.waitFor(() => expect(ends).toEqual(['ended']), { timeout: 5_000 })
+    expect(pages).toEqual([500])
+    await feed.close()
   })
 
   it('is told when its last event is no longer kept, or never existed', async () => {

@@ -207,6 +207,8 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
       while (streams.has(stream) && isAfter(position, stream.position)) {
         const goal = position
         await replays.run(async () => {
+          // A slow client can take its time for a page.
+          if (performance.now() - checkedAt > RECHECK_MS) await recheck()
           const { events } = await readEvents(db, stream.position, goal)
           sendVisible(stream, events, await reachOf(db, events, [stream.actor.userId]))
           stream.position = events.length === BATCH ? (events.at(-1) as EventPosition) : goal
