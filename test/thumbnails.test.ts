@@ -157,6 +157,7 @@ describe('a thumbnail', () => {
 
   it('is made of a large image of few bytes that has less than 50 megapixels', async () => {
     expect(await thumbnailOf(blackPng(7_000, 7_000))).toMatchObject({ width: 160, height: 160 })
+    expect(await thumbnailOf(blackPng(65_535, 1))).toMatchObject({ width: 160, height: 1 })
   })
 })
 
@@ -194,6 +195,8 @@ describe('no thumbnail', () => {
     ['a JPEG of garbage', () => Buffer.concat([Buffer.from('ffd8ffe000104a464946', 'hex'), Buffer.alloc(5_000, 0xaa)]), 'image/jpeg'],
     ['40,000 × 40,000 pixels in little bytes', () => blackPng(40_000, 40_000, 100), 'image/png'],
     ['just over 50 megapixels', () => blackPng(10_000, 5_001), 'image/png'],
+    ['a PNG with a row of 49 million pixels', () => blackPng(49_000_000, 1), 'image/png'],
+    ['a PNG with 65,536 rows of a pixel', () => blackPng(1, 65_536), 'image/png'],
     ['a GIF with a screen of 65,535 × 65,535 pixels', () => gifHeader(65_535, 65_535), 'image/gif'],
     ['a WebP of 16,383 × 16,383 pixels', () => webpHeader(), 'image/webp'],
   ])('is given of %s', async (_, make, type) => {

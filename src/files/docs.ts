@@ -140,7 +140,8 @@ export const fileOperations: PlainOperation[] = [
       304: { description: 'The caller already has the file: `If-None-Match` names its ETag, or is `*`.' },
       415: {
         description:
-          'The file has no thumbnail: `No thumbnail of image/svg+xml`. It is SVG, HEIC or no image, cannot be decoded, or has over 50 megapixels.',
+          'The file has no thumbnail: `No thumbnail of image/svg+xml`. It is SVG, HEIC or no image, cannot be decoded, or has over 50 ' +
+          'megapixels or 65,535 pixels on a side.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
       416: {

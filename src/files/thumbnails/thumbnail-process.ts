@@ -14,6 +14,11 @@ export interface ThumbnailWork {
 
 /** api.md, Files: an image with more pixels has no thumbnail. The number is in its header, so such an image is not decoded. */
 const MAX_PIXELS = 50_000_000
+/**
+ * The most pixels on a side of a PNG; other formats have no larger ones. libvips holds several rows at a time: a PNG of 200 KB with one row of 49
+ * million pixels took 3.6 GB of memory, and one with as many rows of one pixel over 20 seconds.
+ */
+const MAX_SIDE = 65_535
 /** WebP has at most 16,383 pixels on a side. A long screenshot stays readable in the file itself. */
 const MAX_HEIGHT_PER_WIDTH = 4
 
@@ -40,13 +45,22 @@ sharp.unblock({
 })
 
 // The result is the thumbnail, as WebP.
-serveWork(
-  ({ width }: ThumbnailWork, bytes): Promise<Uint8Array> =>
+serveWork(async ({ width }: ThumbnailWork, bytes): Promise<Uint8Array> => {
+  if (longestSideOfPng(bytes) > MAX_SIDE) throw new Error(`The PNG has over ${MAX_SIDE} pixels on a side`)
+  return (
     sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
       // Without `withMetadata` the output has none: no location, and no orientation, which is why the pixels are turned.
       .autoOrient()
       .resize({ width, height: width * MAX_HEIGHT_PER_WIDTH, fit: 'inside', withoutEnlargement: true })
       // An effort of 2 takes little more than half of the default's time, for 3 % more bytes.
       .webp({ effort: 2 })
-      .toBuffer(),
-)
+      .toBuffer()
+  )
+})
+
+/** The longer side in pixels, which the first chunk of a PNG names; 0 for any other bytes. */
+function longestSideOfPng(bytes: Uint8Array): number {
+  const start = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (start.byteLength < 24 || start.getUint32(0) !== 0x89504e47) return 0
+  return Math.max(start.getUint32(16), start.getUint32(20))
+}
