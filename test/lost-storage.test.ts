@@ -1,7 +1,7 @@
 /** The file storage fails and comes back, while the service runs. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -47,6 +47,39 @@ test('uploads and downloads get 503 while the folder is away, and work again at 
 
   expect((await upload()).status).toBe(200)
   expect((await as.get(`/api/file/${before.body[0].path}`)).body).toBe('hello')
+})
+
+test('a folder that has vanished is not made anew on another disk, and its files do not count as missing', async () => {
+  const account = await app.account()
+  const { path, records } = await makeTable(app, account, { fields: [{ name: 'File', type: 'file' }], records: [{}] })
+  const as = app.as(account.keys.account)
+  const record = `${path}/record/${records[0]}`
+  const file = { name: 'a.txt', data: Buffer.from('hello').toString('base64') }
+  const upload = (form: 'json' | 'put') =>
+    form === 'json'
+      ? as.post(`${record}/files/create`, { field_id: 'file', ...file })
+      : as.send(`${record}/comments/upload?name=a.txt`, { method: 'PUT', body: 'hello', headers: { 'content-type': 'text/plain' } })
+  const [kept] = (await upload('json')).body
+
+  renameSync(folder, `${folder}.away`)
+  onTestFinished(() => rmSync(`${folder}.away`, { recursive: true, force: true }))
+  const ready = await as.get('/readyz')
+  const answers = [
+    await as.get(`/api/file/${kept.path}`),
+    await as.post(`${record}/files/get`, { field_id: 'file', path: kept.path }),
+    await upload('json'),
+    await upload('put'),
+  ]
+  const isMadeAnew = existsSync(folder)
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(`${folder}.away`, folder)
+  expect(isMadeAnew).toBe(false)
+  expect(ready.body.storage).toBe(false)
+  for (const answer of answers) expect(answer).toMatchObject(away)
+
+  expect((await as.get(`/api/file/${kept.path}`)).body).toBe('hello')
+  expect((await upload('put')).status).toBe(200)
+  expect((await as.get(`${record}/get`)).body.data.file).toEqual([kept])
 })
 
 test('an upload whose transaction is lost leaves no bytes behind', async () => {

@@ -22,14 +22,36 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
   // Files are spread over 256 folders, because a folder with a million entries is slow to list and to back up.
   const placeOf = (path: string) => join(folder, createHash('sha256').update(path).digest('hex').slice(0, 2), path)
   const remove = (place: string) => calls.run(() => rm(place, { force: true }))
+  /**
+   * True once this process has found or made the folder. If it is gone later, its disk probably is: a new folder would be on another disk, where
+   * the files are hidden as soon as the disk is back.
+   */
+  let isKnown = false
+  const known = <Result>(result: Result): Result => {
+    isKnown = true
+    return result
+  }
+  const makeRoot = async () => {
+    if (!isKnown) known(await makeFolder(calls, folder))
+  }
+  /** Makes one of the 256 folders. */
+  const makePart = async (part: string) => {
+    await makeRoot()
+    if (await calls.run(() => mkdir(part, { mode: 0o700 }).then(() => true, ifThere))) await syncFolder(calls, folder)
+  }
+  /** @returns null. @throws Error if the folder itself is gone, and not only a file in it */
+  const absent = async (): Promise<null> => {
+    if (isKnown) await calls.run(() => access(folder))
+    return null
+  }
   return {
     host: 'local',
     async write(path, bytes, { isTemporary = false } = {}) {
       const place = placeOf(path)
       const unfinished = `${place}.${randomBytes(6).toString('hex')}~`
       try {
-        await writeFile(calls, unfinished, bytes)
-        await calls.run(() => rename(unfinished, place))
+        await writeFile(calls, unfinished, bytes, makePart)
+        await calls.run(() => rename(unfinished, place).then(known))
       } catch (error) {
         // A folder that does not answer now would not delete the file either: the clean-up does.
         if (!(error instanceof NoAnswer)) await remove(unfinished)
@@ -40,18 +62,22 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
     keep: (path) => syncFolder(calls, dirname(placeOf(path))),
     async read(path, range) {
       const file = await calls.run(() => open(placeOf(path)).catch(ifAbsent), { onLate: (late) => late?.close().catch(() => {}) })
-      if (!file) return null
+      if (!file) return absent()
+      known(file)
       const bytes = new FolderBytes(file, calls, range)
       // A failure until here can still be answered.
       await once(bytes, 'readable')
       return bytes
     },
-    size: (path) => calls.run(() => stat(placeOf(path)).then(({ size }) => size, ifMissing(null))),
+    async size(path) {
+      const found = await calls.run(() => stat(placeOf(path)).catch(ifMissing(null)))
+      return found ? known(found).size : absent()
+    },
     async move(from, to) {
       const [source, target] = [placeOf(from), placeOf(to)]
       const isMoved = () => calls.run(() => rename(source, target).then(() => true, ifMissing(false)))
       // Either the source or the folder of the target may be missing.
-      const isThere = (await isMoved()) || (await makeFolder(calls, dirname(target)).then(isMoved))
+      const isThere = (await isMoved()) || (await makePart(dirname(target)).then(isMoved))
       // The old name may come back after a power failure. The clean-up deletes it, because no row names it.
       if (isThere) await syncFolder(calls, dirname(target))
       return isThere
@@ -68,22 +94,33 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
     },
     link: async () => null,
     async check() {
-      await makeFolder(calls, folder)
+      await makeRoot()
       await calls.run(() => access(folder, constants.R_OK | constants.W_OK | constants.X_OK))
       if ((await calls.run(() => statfs(folder))).bavail === 0) throw new Error(`The disk of ${folder} is full`)
     },
   }
 }
 
-/** Turns the error about a file that does not exist into null. A folder that is gone is a failure of the storage. */
+/** False if another call has made the folder. */
+function ifThere(error: NodeJS.ErrnoException): boolean {
+  if (error.code === 'EEXIST') return false
+  throw error
+}
+
+/** Turns the error about a file that does not exist into null. */
 function ifAbsent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null
   throw error
 }
 
 /** Writes a new file durably. */
-async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | Readable): Promise<void> {
-  const file = await openNew(calls, place)
+async function writeFile(
+  calls: FolderCalls,
+  place: string,
+  bytes: Uint8Array | Readable,
+  makePart: (part: string) => Promise<void>,
+): Promise<void> {
+  const file = await openNew(calls, place, makePart)
   try {
     await pipeline(piecesOf(bytes), bytesTo(file, calls, bytes instanceof Readable))
     await calls.run(() => file.sync(), { patience: SYNC_PATIENCE })
@@ -97,13 +134,13 @@ async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | 
 }
 
 /** Opens a new file, and makes its folder if it is the first in it. */
-async function openNew(calls: FolderCalls, place: string): Promise<FileHandle> {
+async function openNew(calls: FolderCalls, place: string, makePart: (part: string) => Promise<void>): Promise<FileHandle> {
   const opened = () => calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
   try {
     return await opened()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    await makeFolder(calls, dirname(place))
+    await makePart(dirname(place))
     return opened()
   }
 }
