@@ -167,11 +167,13 @@ it('reads a task or record in the statement of its check only for callers who we
     return [status, isRead]
   }
 
+  // A record on a node, and a task with the title of one, is read after the check, whose statement the main server answers.
+  const isHere = !db.isElsewhere(table)
   for (const path of [ofTask(task.id), ofRecord]) {
     const fresh = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
     expect([await ask(fresh, path), await ask(fresh, path)]).toEqual([
       [200, false],
-      [200, true],
+      [200, isHere],
     ])
     expect([await ask(keys.accountOtherSpace, path), await ask(keys.accountOtherSpace, path)]).toEqual([
       [403, false],
@@ -179,8 +181,8 @@ it('reads a task or record in the statement of its check only for callers who we
     ])
   }
   const stranger = others.keys.personal
-  for (const isRead of [false, true]) expect(await ask(stranger, ofTask(own.id))).toEqual([200, isRead])
-  for (const isRead of [true, false]) expect(await ask(stranger, ofTask(task.id))).toEqual([403, isRead])
+  for (const isRead of [false, isHere]) expect(await ask(stranger, ofTask(own.id))).toEqual([200, isRead])
+  for (const isRead of [isHere, false]) expect(await ask(stranger, ofTask(task.id))).toEqual([403, isRead])
 })
 
 it('refuses a member who has just been removed from the space, and leaves its tasks out', async () => {
