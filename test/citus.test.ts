@@ -1,4 +1,5 @@
 /** Spaces on the nodes of a Citus cluster. Without CITUS_DIR only what a service without Citus answers is tested. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
@@ -12,7 +13,7 @@ import { updateRow } from '../src/records/update-row.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { moveSpace, placeSpace } from '../src/tables/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
-import { CITUS_DIR, type CitusCluster, startCitus, withCitus } from './support/citus.ts'
+import { CITUS_DIR, type CitusCluster, inDatabase, startCitus, withCitus } from './support/citus.ts'
 import { queriesOf, queriesWith } from './support/statements.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -144,6 +145,39 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect(failures).toEqual([])
     expect(created).toBeGreaterThan(100)
     expect([await nodeOf(id), await countOnNode(id)]).toEqual([[second], created])
+  })
+
+  test('a move builds one index after another, so that requests keep their share of a small node', async () => {
+    const space = await newSpace()
+    await place(space, first)
+    const id = await table(space, 100)
+    for (const column of ['title', 'amount', 'owner']) await cluster.coordinator.query(`create index on t${id}.records (${column})`)
+    const target = cluster.workers[1]
+    const onTarget = (...statements: string[]) =>
+      inDatabase(target, target.connection.database, ['set citus.enable_ddl_propagation = off', ...statements])
+    await onTarget(
+      'create function slow_index() returns event_trigger language plpgsql as $$ begin perform pg_sleep(0.3); end $$',
+      `create event trigger slow_index on ddl_command_start when tag in ('CREATE INDEX') execute function slow_index()`,
+    )
+    try {
+      const counts: number[] = []
+      let isMoved = false
+      const counting = async () => {
+        while (!isMoved) {
+          const builds = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
+          counts.push((await target.query(builds)).length)
+          await sleep(20)
+        }
+      }
+      const counted = counting()
+      await move(space, second).finally(() => {
+        isMoved = true
+      })
+      await counted
+      expect(Math.max(...counts)).toBe(1)
+    } finally {
+      await onTarget('drop event trigger slow_index', 'drop function slow_index')
+    }
   })
 
   test('a running service notices that another process has placed a space', async () => {

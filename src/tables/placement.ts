@@ -58,6 +58,7 @@ export function moveSpace(context: Context, spaceId: number, node: string): Prom
     const [before, after] = [nameOfNode(anchor), nameOfNode(target)]
     const isChanged = before !== after
     if (isChanged) {
+      await run(ONE_AT_A_TIME)
       await requireAnswer(context, anchor)
       await whileWoken(context, run, () =>
         inTransaction(run, async () => {
@@ -167,6 +168,12 @@ const moveAnchor = (run: Run, from: Address & { shard: string }, to: Address, mo
   run(
     sql`select citus_move_shard_placement(${from.shard}::int8, ${from.host}::text, ${from.port}::int, ${to.host}::text, ${to.port}::int, ${mode})`,
   )
+
+/**
+ * Citus copies tables and builds their indexes on the node over so many connections, 16 by default. All indexes at once would take all cores of a
+ * small node from the requests.
+ */
+const ONE_AT_A_TIME = sql`select set_config('citus.max_adaptive_executor_pool_size', '1', false)`
 
 const WAKE_EVERY_MS = 20
 const CHANNEL = 'gridpost_moves'
