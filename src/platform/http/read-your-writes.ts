@@ -1,7 +1,7 @@
 /**
  * Read-your-writes with replicas. The answer to a request that may have written carries a position, in the header X-Position and for a
- * session in a cookie. A caller who sends it back reads from replicas that have replayed it; for one who does not, the primary is asked how
- * far it is, in the round trip of the access check, and a replica must have replayed that.
+ * session in a cookie. A caller who sends it back reads from replicas that have replayed it; for one who does not, and in a session that has just
+ * written, the primary is asked how far it is, in the round trip of the access check, and a replica must have replayed that.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
@@ -11,6 +11,13 @@ import type { RequestContext } from './request-context.ts'
 
 export const POSITION_HEADER = 'x-position'
 const POSITION_COOKIE = 'gridpost_position'
+/**
+ * A browser has this cookie for a while after each answer. Answers to two writes at once may overtake each other, and POSITION_COOKIE is then the
+ * earlier position. So it counts only once every replica that is read has replayed the later one as well.
+ */
+const WROTE_COOKIE = 'gridpost_wrote'
+/** Beyond `REPLICA_MAX_LAG_MS`: the lag of a replica is measured five times a second, and a check may take long. */
+const LATE_CHECK_SECONDS = 3
 /** In place of a position that is not known. Like any text that is no position, it counts as none when it is sent back. */
 const UNKNOWN = 'unknown'
 /** Longer than any replica that is read may lag. */
@@ -47,11 +54,13 @@ export function readingWhere<T>(
   return replicas.reading({ position: needed, patienceMs, ...table }, run)
 }
 
-/** The latest of the positions that the caller has sent, which are those of their own writes; undefined if there is none. */
+/** The latest of the positions that the caller has sent, which are those of their own writes; undefined if there is none, or one may be missing. */
 function sentPosition(ctx: RequestContext, { systemId }: Replicas): Promise<WalPosition> | undefined {
   const { position: header = '', credentials, deps } = ctx
   if (systemId === undefined || !('tokenHash' in credentials)) return undefined
-  const cookie = credentials.kind === 'session' ? ctx.cookie(POSITION_COOKIE) : undefined
+  const isSession = credentials.kind === 'session'
+  if (isSession && ctx.cookie(WROTE_COOKIE) !== undefined) return undefined
+  const cookie = isSession ? ctx.cookie(POSITION_COOKIE) : undefined
   const sent = [...header.split(',').slice(0, MOST_SENT), cookie ?? '']
   const holder = { systemId, tokenHash: credentials.tokenHash }
   const positions = sent.flatMap((text) => decodePosition(text.trim(), holder, deps.settings.secretKeys) ?? [])
@@ -72,7 +81,10 @@ export function answerPositions(app: FastifyInstance, replicas: Replicas): void 
     const { kind, tokenHash } = ctx.credentials
     void positionText(request, replicas, tokenHash).then((text) => {
       reply.header(POSITION_HEADER, text)
-      if (kind === 'session') ctx.setCookie(POSITION_COOKIE, text, { maxAgeSeconds: COOKIE_SECONDS })
+      if (kind === 'session') {
+        ctx.setCookie(POSITION_COOKIE, text, { maxAgeSeconds: COOKIE_SECONDS })
+        ctx.setCookie(WROTE_COOKIE, '1', { maxAgeSeconds: Math.ceil(ctx.deps.settings.replicaMaxLagMs / 1_000) + LATE_CHECK_SECONDS })
+      }
       done()
     })
   })
