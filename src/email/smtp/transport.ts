@@ -5,8 +5,9 @@ import type nodemailerDkim from 'nodemailer/lib/dkim'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { isShort, type OutgoingMessage, writeMessage, writeShort } from '../composing/mime.ts'
-import { Connections, connect, type SmtpServer, type SmtpSession, tooSlow } from './connections.ts'
+import { Connections, connect, type SmtpServer, type SmtpSession } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type RefusedRecipient, type SmtpError } from './failure.ts'
+import { composed, contentSteps, ENVELOPE_MS, type Progress, timeLimit } from './progress.ts'
 import { answerTo, type ContentSteps, sendWhole } from './whole-contents.ts'
 
 const require = createRequire(import.meta.url)
@@ -36,11 +37,6 @@ interface DeliveryOptions extends Options {
   /** Ends the delivery, unless the end of the content is being sent. */
   signal: AbortSignal
 }
-
-/** The time for sender and recipients, for the content, and for the answer to it. */
-const ENVELOPE_MS = 60_000
-const CONTENT_MS = 300_000
-const ANSWER_MS = 300_000
 
 /** A larger message is kept in a file while it is signed. */
 const SIGNED_IN_MEMORY_BYTES = 1_048_576
@@ -109,28 +105,9 @@ async function deliverOver(
     connections.keep(server, session)
     return { accepted: [], refused: unsupported }
   }
-  const progress = { hasBegun: false, isEnding: false, isHandedOver: false, stopped: undefined as unknown }
+  const progress: Progress = { hasBegun: false, isEnding: false, isHandedOver: false, stopped: undefined }
   const limit = timeLimit()
-  const steps: ContentSteps = {
-    begin() {
-      progress.hasBegun = true
-      limit.set(CONTENT_MS)
-    },
-    async beforeEnd() {
-      // The content may have left its buffer only after the server had refused it.
-      if (limit.hasEnded()) throw tooSlow()
-      progress.isEnding = true
-      try {
-        await beforeEnd()
-      } catch (error) {
-        progress.stopped = error
-        throw error
-      }
-      // The final dot follows. From here on the server may accept the message even if its answer is not received.
-      progress.isHandedOver = true
-      limit.set(ANSWER_MS)
-    },
-  }
+  const steps = contentSteps(progress, limit, beforeEnd)
 
   // Where the server offers it, it is asked to report failures and delays, with the header of the mail alone.
   const dsn = { ret: 'HDRS' as const, ...(envelope.id !== undefined && { envid: envelope.id }), notify: 'FAILURE,DELAY' }
@@ -141,34 +118,13 @@ async function deliverOver(
     progress.stopped = signal.reason
     limit.exceed()
   }
-  // If the message cannot be composed, the server and its connection are not at fault.
-  const composing =
-    <Content>(compose: () => Content) =>
-    (): Content => {
-      try {
-        return compose()
-      } catch (error) {
-        progress.stopped = error
-        throw error
-      }
-    }
   signal.addEventListener('abort', stop, { once: true })
   try {
     limit.set(ENVELOPE_MS)
     const sent =
       isShort(message) && !dkim
-        ? sendWhole(
-            connection,
-            noted,
-            composing(() => writeShort(message, isSupported)),
-            steps,
-          )
-        : sendStream(
-            connection,
-            noted,
-            composing(() => signed(writeMessage(message, isSupported), dkim)),
-            steps,
-          )
+        ? sendWhole(connection, noted, () => composed(progress, () => writeShort(message, isSupported)), steps)
+        : sendStream(connection, noted, () => composed(progress, () => signed(writeMessage(message, isSupported), dkim)), steps)
     const { accepted } = await Promise.race([sent, limit.exceeded])
     // Without the end of the content it has delivered nothing, whatever it says.
     if (!progress.isHandedOver) throw new Error('The server answered before the end of the content')
@@ -260,26 +216,6 @@ async function sendStream(
   } finally {
     stream.destroy()
   }
-}
-
-/** Limits the time of each part of a dialogue, however many bytes the server trickles in this time. */
-function timeLimit() {
-  const { promise: exceeded, reject } = Promise.withResolvers<never>()
-  // It may be exceeded when nobody waits for it any more.
-  exceeded.catch(() => {})
-  let timer: NodeJS.Timeout | undefined
-  let hasEnded = false
-  const exceed = () => reject(tooSlow())
-  const set = (ms: number) => {
-    clearTimeout(timer)
-    // The server may have answered before the end of the content, for which its sender still waits.
-    if (!hasEnded) timer = setTimeout(exceed, ms)
-  }
-  const end = () => {
-    hasEnded = true
-    clearTimeout(timer)
-  }
-  return { exceeded, exceed, set, end, hasEnded: () => hasEnded }
 }
 
 /** Reads the whole message before the first byte, because the signature stands above it. */
