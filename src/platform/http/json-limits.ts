@@ -13,7 +13,7 @@ const MOST_LEVELS = 100
 /** 10 MB have no more objects as short as `{"id":1}`, a value of a multi_lookup field. */
 const MOST_CONTAINERS = 1_200_000
 /** A table has 300 fields, and the objects around its records have a few keys more. */
-export const MOST_KEYS = 2_000
+const MOST_KEYS = 2_000
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
