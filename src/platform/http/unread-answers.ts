@@ -18,12 +18,16 @@ export interface UnreadLimits {
 
 const MB = 1_048_576
 
+/** A process has room for two of the largest pages in any case. @param of as of `ownPart` */
+export function mostUnreadBytes(of?: Parameters<typeof ownPart>[2]): number {
+  return ownPart(256 * MB, 64 * MB, of)
+}
+
 /** The system takes bytes in steps of up to a third of its own buffer, so a slow client needs a window of a minute. */
 export const UNREAD_LIMITS: Omit<UnreadLimits, 'checkEveryMs'> = {
   answerWindowMs: 60_000,
   answerBytesPerSecond: 1_024,
-  // A process has room for two of the largest pages in any case.
-  mostUnreadBytes: ownPart(256 * MB, 64 * MB),
+  mostUnreadBytes: mostUnreadBytes(),
   stalledMs: 5_000,
 }
 
