@@ -120,6 +120,22 @@ describe('the sessions of a user', () => {
     expect((await app.as(owner).post(`/api/auth/session/${id}/end`, { force: true })).body.message).toBe('force: is not a known key')
   })
 
+  it('end in a browser in which their user signs in again, but neither those of other users nor those elsewhere', async () => {
+    const { owner, member } = await app.account({ withPassword: true })
+    const phone = await elsewhere(owner)
+    const signIn = (cookie: string) =>
+      app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password }, { cookie: `gridpost_session=${cookie}` })
+    const me = async (person: Person) => (await app.as(person).get('/api/auth/me')).status
+    const again = await signIn(owner.session)
+    expect([again.status, await me(owner), await me(phone)]).toEqual([200, 401, 200])
+    const fixed = await signIn('a'.repeat(43))
+    expect([fixed.status, fixed.headers.getSetCookie()[0]?.includes('a'.repeat(43))]).toEqual([200, false])
+    expect([(await signIn(member.session)).status, await me(member)]).toEqual([200, 200])
+    expect(await list(phone)).toHaveLength(4)
+    const refused = await app.as(null).post('/api/auth/login', { email: owner.email, password: 'wrong' }, cookieOf(phone))
+    expect([refused.status, await me(phone)]).toEqual([401, 200])
+  })
+
   it('are 200 at most: a further one ends the one that was unused for longest', async () => {
     const { owner } = await app.account()
     await app.db.execute(sql`

@@ -8,6 +8,7 @@ export const visitorOf = (request: RequestContext): Visitor => ({
   ip: request.ip,
   userAgent: request.userAgent,
   deviceCookie: request.cookie(DEVICE_COOKIE),
+  sessionCookie: request.cookie(SESSION_COOKIE),
 })
 
 export function setSession(request: RequestContext, { token, device }: SignedIn): void {

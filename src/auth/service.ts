@@ -27,10 +27,12 @@ export interface SignedIn {
 export interface Visitor extends Sender {
   /** The cookie of known-device.ts, if the browser has one. */
   deviceCookie: string | undefined
+  /** The cookie of the session that the browser has so far. */
+  sessionCookie: string | undefined
 }
 
 /**
- * Signs in. A wrong address and a wrong password get the same answer after the same work.
+ * Signs in, and ends the session of the user that the browser has so far. A wrong address and a wrong password get the same answer after the same work.
  * @throws AppError 401; 429 with Retry-After after repeated failures; 503 with Retry-After if too many passwords are being checked
  */
 export async function login(context: Context, { email, password }: Login, visitor: Visitor): Promise<SignedIn> {
@@ -81,10 +83,10 @@ function bucketsOf(email: string, ip: string, device: string | null): readonly [
 async function signIn(
   { db, now, settings }: Context,
   user: StoredUser,
-  { deviceCookie, ...sender }: Visitor,
+  { deviceCookie, sessionCookie: former, ...sender }: Visitor,
   { checked }: { checked?: string | null } = {},
 ): Promise<SignedIn> {
-  const token = await startSession({ db, settings }, user.id, now, { sender, passwordHash: checked ?? null })
+  const token = await startSession({ db, settings }, user.id, now, { sender, passwordHash: checked ?? null, former })
   return { user: meOf(user), token, device: rememberDevice(settings.secretKeys, deviceCookie, user.email, now) }
 }
 

@@ -31,6 +31,7 @@ const MAX_USER_AGENT = 300
 /**
  * Starts a session. Only the hash of the cookie's value is stored.
  * @param passwordHash the one that the password was checked against, if it was
+ * @param former the cookie's value so far. Its session ends if it is the user's, because the browser forgets it now
  * @returns the cookie's value
  * @throws AppError 401 if the password has been replaced since it was checked, because that has ended all sessions
  */
@@ -38,7 +39,7 @@ export async function startSession(
   { db, settings }: { db: Database; settings: Pick<Settings, 'keepSessionsDays'> },
   userId: number,
   now: Date,
-  { sender, passwordHash = null }: { sender?: Sender; passwordHash?: string | null } = {},
+  { sender, passwordHash = null, former = '' }: { sender?: Sender; passwordHash?: string | null; former?: string | undefined } = {},
 ): Promise<string> {
   const token = newToken()
   const at = formatInstant(now)
@@ -47,7 +48,8 @@ export async function startSession(
     with surplus as (
       delete from sessions where id in (
         select id from sessions where user_id = ${userId} order by last_seen_at desc, id desc offset ${MOST_SESSIONS - 1})
-    )
+    ),
+    replaced as (delete from sessions where user_id = ${userId} and token_hash = ${tokenHash(former)})
     insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at, ip, user_agent)
     select id, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp, ${ip}, ${userAgent}
     from users where id = ${userId} and (${passwordHash}::text is null or password_hash = ${passwordHash})
