@@ -315,6 +315,27 @@ describe('tokens', () => {
   })
 })
 
+describe('attachments', () => {
+  const types = [
+    'multipart/mixed; boundary=abc',
+    'multipart/mixed',
+    'message/rfc822',
+    'MESSAGE/external-body; access-type=URL; URL="http://x"',
+  ]
+
+  test.each([...types, 'text/html; charset=utf-16'])('of the type %s arrive byte for byte', async (type) => {
+    const { sent, table, record, member } = await desk()
+    const content = Buffer.from(`Subject: Offer\n\nCafé\n--abc\n.\n${'x'.repeat(2_000)}`)
+    const upload = { name: 'Offer.eml', type, data: content.toString('base64') }
+    const { body: file } = await app.as(member).post(`/api/table/${table}/record/${record}/comments/upload`, upload)
+    const { received, comment } = await sent({ attachments: [file] })
+    expect(comment.metadata.status).toBe('sent')
+    expect(comment.attachments).toEqual([file])
+    const arrived = received?.email.attachments.map((part) => [part.filename, part.mimeType, Buffer.from(part.content as ArrayBuffer)])
+    expect(arrived).toEqual([['Offer.eml', types.includes(type) ? 'application/octet-stream' : 'text/html', content]])
+  })
+})
+
 describe('images', () => {
   const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
   const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')

@@ -130,7 +130,7 @@ function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): R
     inReplyTo: message.inReplyTo ?? undefined,
     attachments: attachments.map(({ name, type, cid, open }) => ({
       filename: name,
-      contentType: type,
+      contentType: sentType(type),
       ...(cid === undefined ? { contentDisposition: 'attachment' as const } : { contentDisposition: 'inline' as const, cid }),
       content: Readable.from(lazyContent(open)),
     })),
@@ -139,6 +139,12 @@ function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): R
   })
   return mail.compile().createReadStream()
 }
+
+/**
+ * The type that a part gets. nodemailer writes a file that is named multipart as a container without parts, in which its bytes are lost, and one that
+ * is named a message without an encoding, which changes the ends of its lines.
+ */
+const sentType = (type: string): string => (/^(?:multipart|message)\//i.test(type) ? 'application/octet-stream' : type)
 
 const mailbox = ({ name, email }: Mailbox) => ({ name, address: email })
 
