@@ -9,10 +9,11 @@ const MOST_FIRST_BYTES = 65_536
 /** Before each value are four bytes with its length; -1 stands for NULL. */
 const LENGTH_BYTES = 4
 const NO_BYTES = Buffer.alloc(0)
-/** Larger ones are not kept for other rows. */
+/** How much of what rows have given back is kept for others. */
 const MOST_KEPT_BYTES = 1_048_576
 /** Bytes that rows have given back. */
-let freed: typeof NO_BYTES | undefined
+const freed: (typeof NO_BYTES)[] = []
+let freedBytes = 0
 const [COMMA, MINUS, ZERO, NINE, T, BRACE] = [44, 45, 48, 57, 116, 123]
 
 export class PrintedRows {
@@ -49,19 +50,22 @@ export class PrintedRows {
   }
 
   /**
-   * Gives the bytes back for other rows, of which it has none then. Each page of a long export would leave a megabyte to the garbage collector,
-   * which marks the whole heap for every few of them.
+   * Gives the bytes back for other rows, of which it has none then. Otherwise each page would leave them to the garbage collector, which marks
+   * the whole heap whenever the bytes of buffers have added up.
    */
   free(): void {
-    if (this.#bytes.length <= MOST_KEPT_BYTES) freed = this.#bytes
+    if (this.#bytes.length && freedBytes + this.#bytes.length <= MOST_KEPT_BYTES) {
+      freed.push(this.#bytes)
+      freedBytes += this.#bytes.length
+    }
     this.#bytes = NO_BYTES
     this.#starts = []
     this.#end = 0
   }
 
   #takeFreed(): void {
-    this.#bytes = freed ?? NO_BYTES
-    freed = undefined
+    this.#bytes = freed.pop() ?? NO_BYTES
+    freedBytes -= this.#bytes.length
   }
 
   /** The ids with which the rows begin. */

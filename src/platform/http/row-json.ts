@@ -41,7 +41,7 @@ export type RowShape<Row> = { readonly [Name in keyof Row]-?: WriteValue | Optio
 
 /**
  * Writes a page of rows, whose last column is the total. An empty page is no row, or one without an id, so that a page beyond the end has
- * the total, too.
+ * the total, too. The rows are freed.
  */
 export type WriteList<Row> = (rows: PrintedRows) => WrittenList<Row>
 
@@ -63,6 +63,7 @@ export function listWriter<Row>(shape: RowShape<Row>): WriteList<Row> {
       writeColumns(columns, cell, json)
     })
     json.json(END)
+    rows.free()
     return new WrittenList(json.finish(), { total })
   }
 }

@@ -49,7 +49,7 @@ const EMPTY = Buffer.from('[]')
 /**
  * Writes the rows as a JSON array of their ids and cells. The users and records that cells refer to are read after the rows, for all of
  * them together, so that no name and no title is older than its row.
- * @param rows from a statement that begins with `selectList(fields)`
+ * @param rows from a statement that begins with `selectList(fields)`; they are freed
  */
 export async function writeRows(db: Database, fields: readonly FieldDef[], rows: PrintedRows, references: Referred): Promise<Buffer> {
   if (!rows.length) return EMPTY
@@ -67,6 +67,7 @@ export async function writeRows(db: Database, fields: readonly FieldDef[], rows:
     }
   })
   json.json(END)
+  rows.free()
   return json.finish()
 }
 

@@ -176,8 +176,8 @@ async function page(
     const size = await sizeOf(ask, parts())
     return { list: new WrittenList('[]', { total: size.total }), size }
   }
-  const list = writeTasks(rows)
   const textBytes = isMeasured && rows.length ? Number(rows.textOf(0, COLUMNS + 1)) : 0
+  const list = writeTasks(rows)
   return { list, size: { total: list.total ?? 0, textBytes } }
 }
 
