@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { raw, sql } from '../src/platform/database/database.ts'
+import { encodePosition } from '../src/platform/database/replicas/wal-position.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { type Answer, type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
 import { openStream } from './support/streams.ts'
@@ -187,19 +189,37 @@ describe('a caller reads what they have written', () => {
 })
 
 describe('a position that does not count', () => {
+  /** A position that the service has signed for the key. By default one that the replica has passed. */
+  const signed = ({ timeline = 1, lsn = 1, systemId = app.deps.replicas?.systemId ?? '' } = {}) =>
+    encodePosition({ timeline, lsn }, { systemId, tokenHash: tokenHash(account.keys.account) }, app.deps.settings.secretKeys)
+  /** Reads a record that the replica does not have yet, and that a position before it would hide. */
+  async function readNew(positionOf: (position: string) => string) {
+    await sleep(300)
+    await delayed('800ms')
+    try {
+      const { id, position } = await newRecord('mine')
+      const page = await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': positionOf(position) })
+      return [page.status, ...page.body.map(({ name }: { name: string }) => name)]
+    } finally {
+      await delayed('0')
+    }
+  }
+
+  it('would hide a record that the replica does not have yet', async () => {
+    expect(await readNew(() => signed())).toEqual([200])
+  })
+
   const forms: [string, (position: string) => string][] = [
-    ['forged', (position) => position.replace(/\.[0-9a-f]+\.([\w-]+)$/, '.fffffffffffff.$1')],
-    ['of an earlier timeline', (position) => position.replace(/\.1\./, '.0.')],
+    ['forged', (position) => position.replace(/\.[0-9a-f]+\.([\w-]+)$/, '.1.$1')],
+    ['of an earlier timeline', () => signed({ timeline: 0 })],
+    ['of a later timeline', () => signed({ timeline: 2 })],
+    ['of another system', () => signed({ systemId: '1' })],
     ['garbage', () => 'x'.repeat(4_000)],
     ['empty', () => ''],
     ['a list', () => ','.repeat(500)],
   ]
   it.each(forms)('is ignored: %s', async (_, changed) => {
-    const { id, position } = await newRecord('mine')
-    const sent = changed(position)
-    expect(sent).not.toBe(position)
-    const page = await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': sent })
-    expect([page.status, page.body[0].name]).toEqual([200, 'mine'])
+    expect(await readNew(changed)).toEqual([200, 'mine'])
   })
 
   it('is ignored if it was answered to another caller', async () => {
