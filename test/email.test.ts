@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { PIXEL } from '../src/email/tracking/opens.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { insertFile } from '../src/platform/stored-files/rows.ts'
@@ -10,6 +10,7 @@ import type { Answer, Caller } from './support/app.ts'
 import { testApp } from './support/app.ts'
 import { forgetQueuedMails, untilNoneIsOnItsWay } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
+import { queriesOf, queriesWith } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
 
 const CATCH = 'reply.example.net'
@@ -423,6 +424,37 @@ describe('a mail that is on its way to the server when its integration is change
     const { body } = await send()
     expect(await changed).toBe(200)
     await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code } }))
+    expect(smtp.received).toEqual([])
+  })
+
+  test('is stopped even if it was begun before the change was committed', async () => {
+    const { send, comment, admin, smtpId } = await desk()
+    const { body } = await send({ sendAt: new Date(Date.now() + 3_600_000).toISOString() })
+    const [isChanged, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const present = queriesOf(app.db)
+    onTestFinished(() => {
+      mayCommit.resolve()
+      Object.assign(app.db, present)
+    })
+    // The update reads what it has written, in its transaction.
+    const holding = queriesWith(app.db, ({ text }) => {
+      if (!/ as has_password.* from smtp_integrations where id = \$1 *$/s.test(text)) return undefined
+      isChanged.resolve()
+      return mayCommit.promise
+    })
+    Object.assign(app.db, holding)
+    const update = app.as(admin).post(`/api/smtp/${smtpId}/update`, { from_domains: ['other.example'] })
+    await isChanged.promise
+    const { promise: isTold, resolve: tell } = Promise.withResolvers<void>()
+    smtp.on.recipient = async () => {
+      tell()
+      expect((await update).status).toBe(200)
+    }
+    await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
+    await isTold
+    mayCommit.resolve()
+    const dropped = { status: 'dropped', error: { code: 'FROM_NOT_ALLOWED' } }
+    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject(dropped))
     expect(smtp.received).toEqual([])
   })
 

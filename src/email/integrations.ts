@@ -97,7 +97,8 @@ export async function update(
   if (input.host !== undefined) await checkHost(context, input.host)
   await checkTables(context, space_id, input.table_ids)
   const { password, dkim, ...named } = input
-  return context.transaction(async () => {
+  let isOtherDialogue = false
+  const after = await context.transaction(async () => {
     await resume(db, integration_id)
     const present = await readIntegration(db, integration_id, sql`for update`)
     if (!present) throw conflict('The SMTP integration has just been deleted')
@@ -106,7 +107,7 @@ export async function update(
     const isKeyReplaced = dkim !== undefined && !isSameKey(present.dkim, dkim)
     // A given password counts as a change, because it cannot be compared with the encrypted one.
     if (typeof password !== 'string' && !isKeyReplaced && isDeepStrictEqual(next, present)) return present
-    if (differing(present, next).some((key) => OF_DIALOGUE.has(key))) await withdrawLeases(db, integration_id)
+    isOtherDialogue = differing(present, next).some((key) => OF_DIALOGUE.has(key))
     await context.db.prisma.smtpIntegration.update({
       where: { id: integration_id },
       data: {
@@ -134,6 +135,9 @@ export async function update(
     await audit(context, 'integration.updated', { id: integration_id, name: next.label, spaceId: space_id, detail: { changed } })
     return updated
   })
+  // Until the commit, attempts begin with the integration as it was.
+  if (isOtherDialogue) await withdrawLeases(db, integration_id)
+  return after
 }
 
 /** @throws AppError 400 */
@@ -190,11 +194,11 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
  */
 export async function remove(context: Context, { integration_id: id, space_id: spaceId }: IntegrationRow): Promise<void> {
   await context.transaction(async () => {
-    // Workers lock emails before their integrations as well; in the other order the two could deadlock.
-    await withdrawLeases(context.db, id)
     const [row] = await context.db.query<{ label: string }>(sql`delete from smtp_integrations where id = ${id} returning label`)
     if (row) await audit(context, 'integration.deleted', { id, name: row.label, spaceId })
   })
+  // Until the commit, attempts begin with the integration.
+  await withdrawLeases(context.db, id)
 }
 
 /** Moves the integrations that name the mail catcher of the embedded default to its new port. @returns how many there are */
