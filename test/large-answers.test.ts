@@ -1,7 +1,6 @@
-/** The bytes of large answers are freed once they are sent (src/platform/freed-chunk.ts), and those of their rows are used again. */
+/** The bytes of large answers are freed once they are sent (src/platform/freed-chunk.ts). */
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
@@ -11,10 +10,12 @@ import { makeTable } from './support/tables.ts'
 const app = await testApp()
 const account = await app.account()
 const RECORDS = 12
+/** Of 900 KB each: together more than the system takes of them. */
+const PIPELINED = 20
 const { id: table } = await makeTable(app, account, { fields: [{ name: 'Text', type: 'long_text' }] })
 const { id: vast } = await makeTable(app, account, { fields: [{ name: 'Text', type: 'long_text' }] })
 await fill(table, 20_000)
-await fill(vast, 2_000_000)
+await fill(vast, 75_000)
 
 /** Each record has a text of its own. */
 async function fill(tableId: number, length: number): Promise<void> {
@@ -35,25 +36,21 @@ async function page(tableId: number, limit: number): Promise<string[]> {
   return texts(body)
 }
 
-/** Asks for all vast records, and reads nothing of the answer for a while. */
-async function readSlowly(): Promise<string[]> {
-  const headers = { authorization: `Bearer ${account.keys.account}`, 'content-type': 'application/json' }
-  const sent = request(`${app.url}/api/table/${vast}/records/query`, { method: 'POST', headers }).end('{}')
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-  await setTimeout(300)
-  return texts(JSON.parse(Buffer.concat(await answer.toArray()).toString()))
+/** Asks for large pages on one connection, and reads nothing for a while, so that most of them wait in the process. */
+async function readSlowly(): Promise<string[][]> {
+  const body = JSON.stringify({ limit: RECORDS })
+  const head = `POST /api/table/${vast}/records/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.keys.account}\r\nContent-Type: application/json`
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1').pause()
+  for (let left = PIPELINED; left > 0; left--)
+    socket.write(`${head}\r\nConnection: ${left > 1 ? 'keep-alive' : 'close'}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+  await setTimeout(1_000)
+  const received = Buffer.concat(await socket.toArray()).toString()
+  const answers = received.split('HTTP/1.1 200 OK').slice(1)
+  return answers.map((answer) => texts(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))))
 }
 
-test('pages of several sizes at once have their own rows each', async () => {
-  for (let round = 0; round < 5; round++) {
-    const limits = Array.from({ length: RECORDS }, (_, index) => index + 1)
-    const pages = await Promise.all(limits.map((limit) => page(table, limit)))
-    expect(pages).toEqual(limits.map((limit) => expected(20_000, limit)))
-  }
-})
-
-test('a client that reads slowly gets the whole answer, while others get theirs', async () => {
+test('a client that reads slowly gets whole answers, while others get theirs', async () => {
   const slow = readSlowly()
   for (let round = 0; round < 5; round++) expect(await page(table, RECORDS)).toEqual(expected(20_000, RECORDS))
-  expect(await slow).toEqual(expected(2_000_000, RECORDS))
+  expect(await slow).toEqual(Array.from({ length: PIPELINED }, () => expected(75_000, RECORDS)))
 })
