@@ -32,7 +32,7 @@ describe('too much input', () => {
 
   test.each<[string, object, string]>([
     ['10,000 filters', { filters: many }, 'filters'],
-    ['10,000 in where', { where: Object.fromEntries(many.map((_, index) => [`f${index}`, 1])) }, 'where'],
+    ['1,900 in where', { where: Object.fromEntries(many.slice(0, 1_900).map((_, index) => [`f${index}`, 1])) }, 'where'],
     ['10,000 in a group', { filter: { any: many } }, 'filter.any'],
     ['300 spread over groups', { filter: wide }, ''],
     ['200 here and one there', { filters: many.slice(0, 200), where: { name: 'a' } }, ''],
