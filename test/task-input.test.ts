@@ -128,8 +128,8 @@ describe('a path', () => {
   })
 })
 
-/** Statements beside the request: they record the use of a session, or announce events. */
-const ASIDE = /^\s*(update sessions|notify) /
+/** Statements beside the request: they record the use of a session, announce events, or look where new spaces are. */
+const ASIDE = /^\s*(update sessions|notify) |pg_dist_/
 
 describe('mentions in one comment', () => {
   /** Adds fifty more members to the space. */
