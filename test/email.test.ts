@@ -10,7 +10,7 @@ import type { Answer, Caller } from './support/app.ts'
 import { testApp } from './support/app.ts'
 import { forgetQueuedMails, untilNoneIsOnItsWay } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
-import { queriesOf, queriesWith } from './support/statements.ts'
+import { queriesAround, queriesOf } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
 
 const CATCH = 'reply.example.net'
@@ -427,7 +427,17 @@ describe('a mail that is on its way to the server when its integration is change
     expect(smtp.received).toEqual([])
   })
 
-  test('is stopped even if it was begun before the change was committed', async () => {
+  test.each([
+    // The update reads what it has written, in its transaction.
+    [
+      'change',
+      'update',
+      { from_domains: ['other.example'] },
+      / as has_password.* from smtp_integrations where id = \$1 *$/s,
+      'FROM_NOT_ALLOWED',
+    ],
+    ['deletion', 'delete', undefined, /^\s*delete from smtp_integrations where id = /, 'INTEGRATION_GONE'],
+  ])('is stopped even if it was begun before the %s was committed', async (_, operation, input, statement, code) => {
     const { send, comment, admin, smtpId } = await desk()
     const { body } = await send({ sendAt: new Date(Date.now() + 3_600_000).toISOString() })
     const [isChanged, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -436,24 +446,25 @@ describe('a mail that is on its way to the server when its integration is change
       mayCommit.resolve()
       Object.assign(app.db, present)
     })
-    // The update reads what it has written, in its transaction.
-    const holding = queriesWith(app.db, ({ text }) => {
-      if (!/ as has_password.* from smtp_integrations where id = \$1 *$/s.test(text)) return undefined
+    const holding = queriesAround(app.db, async (run, { text }) => {
+      const rows = await run()
+      if (!statement.test(text)) return rows
       isChanged.resolve()
-      return mayCommit.promise
+      await mayCommit.promise
+      return rows
     })
     Object.assign(app.db, holding)
-    const update = app.as(admin).post(`/api/smtp/${smtpId}/update`, { from_domains: ['other.example'] })
+    const change = app.as(admin).post(`/api/smtp/${smtpId}/${operation}`, input)
     await isChanged.promise
     const { promise: isTold, resolve: tell } = Promise.withResolvers<void>()
     smtp.on.recipient = async () => {
       tell()
-      expect((await update).status).toBe(200)
+      expect((await change).status).toBe(200)
     }
     await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
     await isTold
     mayCommit.resolve()
-    const dropped = { status: 'dropped', error: { code: 'FROM_NOT_ALLOWED' } }
+    const dropped = { status: 'dropped', error: { code } }
     await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject(dropped))
     expect(smtp.received).toEqual([])
   })
