@@ -146,7 +146,7 @@ test('connections that wait for their server take no places, but their account c
 
 test('large mails that are with their servers leave memory for those of other accounts', () => {
   const [flood, other] = [1, 2]
-  const large = { accountId: flood, isWaiting: true, letters: 2 * 1_048_576 }
+  const large = { accountId: flood, isWaiting: true, characters: 2 * 1_048_576 }
   const few = Array(15).fill(large)
   expect([fullAccounts(few), hasRoom(few, flood)]).toEqual([[], true])
   const half = Array(16).fill(large)

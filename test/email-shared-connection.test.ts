@@ -46,7 +46,7 @@ async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
   const leases = await leaseDue(context(), { limit: 60, places: [], unreachedIds: [], mailsPerConnection })
   expect(leases).toHaveLength(3)
   const [{ smtp_integration_id: integrationId, account_id: accountId }] = leases as [Lease]
-  const place = { integrationId, accountId, isWaiting: false, letters: 0 }
+  const place = { integrationId, accountId, isWaiting: false, characters: 0 }
   const wait = serverWait(place, () => {})
   const send = (asked = leases.length, leaseMore: Sending['leaseMore'] = async () => []) =>
     sendInTurn(context, { ...recorder, wait }, Object.assign(place, { held: new Set(leases.slice(0, asked)), asked, leaseMore }))
@@ -59,8 +59,8 @@ test('a mail counts with its size as long as the server has it', async () => {
   await app.db.execute(sql`
     update outbound_emails set request = jsonb_set(request, '{body}', ${JSON.stringify(body)}::jsonb) where comment_id = ${leases[0].comment_id}`)
   const sizes: number[] = []
-  smtp.on.recipient = async () => void sizes.push(place.letters)
-  smtp.onContent.meanwhile = async () => void sizes.push(place.letters)
+  smtp.on.recipient = async () => void sizes.push(place.characters)
+  smtp.onContent.meanwhile = async () => void sizes.push(place.characters)
   onTestFinished(() => {
     smtp.on = {}
     smtp.onContent = {}
@@ -69,8 +69,8 @@ test('a mail counts with its size as long as the server has it', async () => {
   const [first = 0, ...others] = sizes
   expect(first).toBeGreaterThan(200_000)
   expect(others[0]).toBe(first)
-  expect(others.slice(1).every((letters) => letters > 0 && letters < 1_000)).toBe(true)
-  expect([others.length, place.letters]).toEqual([5, 0])
+  expect(others.slice(1).every((characters) => characters > 0 && characters < 1_000)).toBe(true)
+  expect([others.length, place.characters]).toEqual([5, 0])
 })
 
 test('a table whose records cannot be read fails its mails, and not the process', async () => {

@@ -109,18 +109,18 @@ async function handOver(
   content: ResolvedContent,
 ): Promise<Outcome> {
   const { message, envelopeFrom } = compose(context, mail, thread, content)
-  const letters = message.html.length + message.text.length
+  const characters = message.html.length + message.text.length
   const beforeEnd = async () => {
     recorder.wait.end()
     await recorder.stamp({ lease, change: changeTo(mail, content) })
-    recorder.wait.begin(letters)
+    recorder.wait.begin(characters)
   }
   try {
     const server = serverOf(context, mail.server as ServerRow)
     const envelope = { from: envelopeFrom, to, id: envelopeIdOf(mail.metadata.messageId) }
     const dkim = await signerOf(context, mail.dkim)
     const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
-    recorder.wait.begin(letters)
+    recorder.wait.begin(characters)
     const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
     const shown = { subject: content.subject, unresolved: content.unresolved }
     return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER, shown }

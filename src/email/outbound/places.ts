@@ -13,24 +13,24 @@ const MAX_OPEN = 600
 const MOMENT_MS = 500
 
 /**
- * The letters of the texts of mails that a process has with servers at once. A mail is in memory as it is stored and as it is sent, so they take
- * about two bytes each, or four if one of them is outside of Latin-1.
+ * The characters of all mails that a process is giving to servers at once. A mail is in memory as it is stored and as it is sent, so a character takes
+ * about two bytes, or four if the mail has one outside of Latin-1.
  */
-const MAX_LETTERS = 64 * 1_048_576
+const MAX_CHARACTERS = 64 * 1_048_576
 
 /** A connection of an account. */
 export interface Place {
   accountId: number
   /** True while the server is slow: the connection does not count among those in use. */
   isWaiting: boolean
-  /** The letters of the mail that the server is being given; none before and after. */
-  letters?: number
+  /** The characters of the mail that the server is being given; none before and after. */
+  characters?: number
 }
 
 /** Measures how long servers take. */
 export interface ServerWait {
-  /** The dialogue with the server begins or goes on. @param letters of the text of the mail, in plain and in HTML */
-  begin(letters: number): void
+  /** The dialogue with the server begins or goes on. @param characters of the text of the mail, in plain and in HTML */
+  begin(characters: number): void
   /** The dialogue has ended, or it is the service itself that takes its time now. */
   end(): void
 }
@@ -41,11 +41,11 @@ export function serverWait(place: Place, onFreed: () => void): ServerWait {
   const end = () => {
     clearTimeout(timer)
     place.isWaiting = false
-    place.letters = 0
+    place.characters = 0
   }
-  const begin = (letters: number) => {
+  const begin = (characters: number) => {
     end()
-    place.letters = letters
+    place.characters = characters
     timer = setTimeout(() => {
       place.isWaiting = true
       onFreed()
@@ -59,21 +59,21 @@ export const freePlaces = (open: readonly Place[]): number =>
   Math.min(MAX_UNDERWAY - open.filter(({ isWaiting }) => !isWaiting).length, MAX_OPEN - open.length)
 
 /**
- * The accounts that have as many connections, or as many letters, as are still free in all: one account can have half of them, two a third each,
+ * The accounts that have as many connections, or as many characters, as are still free in all: one account can have half of them, two a third each,
  * and so on. So there is always room for another account, however many servers hang.
  */
 export function fullAccounts(open: readonly Place[]): number[] {
   const byAccount = Map.groupBy(open, ({ accountId }) => accountId)
-  const freeLetters = MAX_LETTERS - lettersOf(open)
+  const freeCharacters = MAX_CHARACTERS - charactersOf(open)
   return [...byAccount].flatMap(([accountId, own]) => {
-    const letters = lettersOf(own)
+    const characters = charactersOf(own)
     // The size of a mail is known only once it is read, so all of them together may have more for a moment.
-    const isFull = own.length >= MAX_OPEN - open.length || (letters > 0 && letters >= freeLetters)
+    const isFull = own.length >= MAX_OPEN - open.length || (characters > 0 && characters >= freeCharacters)
     return isFull ? [accountId] : []
   })
 }
 
-const lettersOf = (places: readonly Place[]) => places.reduce((sum, { letters = 0 }) => sum + letters, 0)
+const charactersOf = (places: readonly Place[]) => places.reduce((sum, { characters = 0 }) => sum + characters, 0)
 
 /** True if no other connection waits for one of this account to end. */
 export const hasRoom = (open: readonly Place[], accountId: number): boolean =>
