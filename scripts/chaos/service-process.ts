@@ -65,7 +65,7 @@ export async function serviceProcess({ name, role, logDir, environment, root }: 
         ...chunk
           .toString()
           .split('\n')
-          // An operator has to see the full disk in the log, but it is no fault of the service.
+          // The service logs a full disk so that the operator sees it. The service itself works as it should.
           .filter((line) => line.includes('"msg":"fault"') && !line.includes('"status":507')),
       )
     }

@@ -7,9 +7,9 @@ export const docs = operationDocs('Sign-in', {
   login: {
     summary: 'Sign in',
     description:
-      'Sets the session cookie and a cookie by which the browser is known from then on (both HttpOnly, SameSite=Lax). The session of the ' +
-      'user that the request has a cookie of ends. A wrong address and a wrong password get the same message. Repeated failures delay further attempts ' +
-      'on the account and from the address; a known browser is only delayed by its own failures.',
+      'Sets the session cookie and a cookie by which the browser is known from then on (both HttpOnly, SameSite=Lax). If the request ' +
+      'has the cookie of an earlier session of the same user, that session ends. A wrong address and a wrong password get the same message. Repeated ' +
+      'failures delay further attempts on the account and from the address; a known browser is only delayed by its own failures.',
     example: { input: { email: 'ada@example.com', password: 'correct horse battery' }, output: ada },
     errors: { 401: 'Wrong email or password' },
   },

@@ -27,12 +27,13 @@ export interface SignedIn {
 export interface Visitor extends Sender {
   /** The cookie of known-device.ts, if the browser has one. */
   deviceCookie: string | undefined
-  /** The cookie of the session that the browser has so far. */
+  /** The cookie of the session that the browser had before, if it had one. */
   sessionCookie: string | undefined
 }
 
 /**
- * Signs in, and ends the session of the user that the browser has so far. A wrong address and a wrong password get the same answer after the same work.
+ * Signs in, and ends the session of the same user that the browser had before. A wrong address and a wrong password get the same answer after the
+ * same work.
  * @throws AppError 401; 429 with Retry-After after repeated failures; 503 with Retry-After if too many passwords are being checked
  */
 export async function login(context: Context, { email, password }: Login, visitor: Visitor): Promise<SignedIn> {

@@ -31,7 +31,7 @@ const MAX_USER_AGENT = 300
 /**
  * Starts a session. Only the hash of the cookie's value is stored.
  * @param passwordHash the one that the password was checked against, if it was
- * @param former the cookie's value so far. Its session ends if it is the user's, because the browser forgets it now
+ * @param former the value that the cookie had before. Its session ends if it belongs to the same user, because the browser forgets it now
  * @returns the cookie's value
  * @throws AppError 401 if the password has been replaced since it was checked, because that has ended all sessions
  */

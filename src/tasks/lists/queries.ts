@@ -18,7 +18,7 @@ export async function listOnRecord(
 ): Promise<WrittenList<Task>> {
   const statement = pageOnRecord(status, { tableId, recordId, limit, offset })
   const parts = () => onRecord(tableId, recordId, status)
-  // A record has few tasks, so this is a short read. Only a page of more could have more than 32 MB.
+  // A record has few tasks, so this is a short read. Only a page with a higher limit than usual can exceed 32 MB.
   const ask = limit > SHORT_PAGE ? db.listPrinted : db.readShortPrinted
   const { list } = await page(ask, { statement, parts, limit, offset })
   return list
