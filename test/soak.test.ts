@@ -10,14 +10,18 @@ afterAll(() => own.cleanUp())
 test('under overload health is answered, refusals have Retry-After, and the account that does not flood is served', async () => {
   const { code, stdout, stderr } = await own.run('soak/main', ['--minutes', '0.1', '--unmeasured'])
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
-  const phases = stdout.split('\n').filter((line) => /^\| [\w :%]+ \| \d/.test(line))
+  const phases = stdout.split('\n').filter((line) => /^\| [\w :%,]+ \| \d/.test(line))
   expect(phases.map((row) => row.split(' | ')[0])).toEqual([
     '| capacity: 32 callers',
     '| quiet: 25 %',
+    '| quiet: 25 %, watched',
     '| other account alone: 5 %',
     '| steady: 80 %',
+    '| steady: 80 %, watched',
     '| overload: 200 %',
+    '| overload: 200 %, watched',
     '| one account: 200 %',
+    '| one account: 200 %, watched',
     '| other account beside it: 5 %',
     '| rush: 600 new connections',
   ])

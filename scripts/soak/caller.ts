@@ -5,14 +5,14 @@ import { insertKey } from '../../src/keys/service.ts'
 import type { Database } from '../../src/platform/database/database.ts'
 import { api } from '../bench/api.ts'
 import { type Filled, fill, newTask } from '../bench/foundation/data.ts'
-import { Connections } from './connections.ts'
-import type { Load } from './load.ts'
 
-export type Caller = Load
+/** All that is needed to send the requests of an account. */
+export interface Caller extends Filled {
+  port: number
+  secret: string
+}
 
 const RECORDS = 1_000
-/** More are not opened: then the load counts failures. */
-const MOST_CONNECTIONS = 2_000
 
 export async function makeCaller(db: Database, url: string, name: string): Promise<Caller> {
   const now = new Date()
@@ -26,16 +26,14 @@ export async function makeCaller(db: Database, url: string, name: string): Promi
     key: api(url, { authorization: `Bearer ${secret}` }),
     browser: api(url, { cookie }),
   }
-  const filled = await fill(ground, { records: RECORDS })
-  let index = 0
-  return {
-    connections: new Connections(Number(new URL(url).port), { most: MOST_CONNECTIONS }),
-    request: () => requestOf(filled, secret, index++),
-  }
+  return { ...(await fill(ground, { records: RECORDS })), port: Number(new URL(url).port), secret }
 }
 
-/** Of 20 requests 13 read one row, 4 query a page, 2 change a record and 1 a task. The tables do not grow, so the capacity stays the same. */
-function requestOf({ tableId, viewId, recordIds, taskIds }: Filled, secret: string, index: number): string {
+/**
+ * The bytes of a request. Of 20 requests 13 read one row, 4 query a page, 2 change a record and 1 a task. The tables do not grow, so the capacity
+ * stays the same.
+ */
+export function requestOf({ tableId, viewId, recordIds, taskIds, secret }: Caller, index: number): string {
   const record = `/api/table/${tableId}/record/${recordIds[(index * 7) % recordIds.length]}`
   const task = `/api/task/${taskIds[(index * 7) % taskIds.length]}`
   const kind = index % 20

@@ -101,7 +101,7 @@ function collector() {
   }
 }
 
-/** The answers of parts of one phase. */
+/** The answers of parts of one phase, one after another. */
 export function pooled(parts: readonly Outcome[]): Outcome {
   const failures = new Map<string, number>()
   for (const part of parts) for (const [what, count] of part.failures) failures.set(what, (failures.get(what) ?? 0) + count)

@@ -13,9 +13,10 @@ import { type Process, startArguments, startProcess } from '../bench/process.ts'
 import { argumentProblem, runScript, ScriptError } from '../runtime.ts'
 import { type Caller, makeCaller } from './caller.ts'
 import { watchHealth } from './health.ts'
-import { fullSpeed, pooled, rush } from './load.ts'
-import { CALLERS, longPhase, shortPhases } from './phases.ts'
+import { type Outcome, pooled } from './load.ts'
+import { CALLERS, longPhase, type Phase, type Senders, shortPhases } from './phases.ts'
 import { Report } from './report.ts'
+import { Sender } from './sender.ts'
 
 const USAGE = `npm run soak -- [options]
   --minutes 15      minutes at 80 % of the capacity; a tenth of it, at least 3 and at most 60 seconds, for every other phase
@@ -74,44 +75,49 @@ async function soak({ found: url, child }: Process, dataDir: string, { minutes, 
     dataDir,
     async (db) => [await makeCaller(db, url, 'one'), await makeCaller(db, url, 'other')] as const,
   )
+  const senders: Senders = { one: new Sender(one), watched: new Sender(one), other: new Sender(other) }
   const seconds = Math.min(60, Math.max(3, minutes * 6))
   const report = new Report(isJudged)
   const memory: number[] = []
   const health = watchHealth(url, isJudged ? HEALTH_MS : 10 * HEALTH_MS)
   const sampling = setInterval(() => memory.push(rssMb(child.pid ?? 0)), SAMPLE_MS)
   try {
-    await fullSpeed(one, CALLERS, seconds)
-    const { capacities, quiet, flood, floodCpu, otherQuiet, flooder, beside } = await shortPhases(one, other, seconds, child.pid ?? 0)
+    await senders.one.fullSpeed(CALLERS, seconds)
+    const { capacities, quiet, flood, floodCpu, otherQuiet, flooder, beside } = await shortPhases(senders, seconds, child.pid ?? 0)
     memory.length = 0
-    const { steady, ...long } = await longPhase(one, minutes)
+    const { steady, ...long } = await longPhase(senders, minutes)
     report.requireFlatMemory(memory)
 
     capacities.push(...long.capacities)
     report.phase(`capacity: ${CALLERS} callers`, pooled(capacities))
     report.capacities(capacities)
     report.requireAllServed('capacity', pooled(capacities))
-    report.phase('quiet: 25 %', quiet)
+    report.watchedPhase('quiet: 25 %', quiet)
     report.phase('other account alone: 5 %', otherQuiet)
-    report.phase('steady: 80 %', steady)
-    report.judgeAllServed('steady', steady)
-    report.phase('overload: 200 %', flood)
+    report.watchedPhase('steady: 80 %', steady)
+    report.judgeAllServed('steady', allOf(steady))
+    report.watchedPhase('overload: 200 %', flood)
     report.cpu('overload', floodCpu)
-    report.requireQuickRefusals('overload', flood)
-    report.requireP99('overload', flood, quiet, 3)
-    report.phase('one account: 200 %', flooder)
+    report.requireQuickRefusals('overload', allOf(flood))
+    report.requireP99('overload', flood.watched, quiet.watched, 3)
+    report.watchedPhase('one account: 200 %', flooder)
     report.phase('other account beside it: 5 %', beside)
-    report.requireQuickRefusals('one account', flooder)
+    report.requireQuickRefusals('one account', allOf(flooder))
     report.requireAllServed('other account', beside)
     report.requireP99('other account', beside, otherQuiet, 2)
 
     // Without bounds: a process accepts one connection in each turn of its event loop.
-    report.phase(`rush: ${RUSH} new connections`, await rush(one, RUSH))
+    report.phase(`rush: ${RUSH} new connections`, await senders.one.rush(RUSH))
   } finally {
     clearInterval(sampling)
-    for (const { connections } of [one, other]) connections.close()
+    for (const sender of Object.values(senders)) await sender.close()
     report.health(await health.stop())
   }
   report.print()
+}
+
+function allOf({ most, watched }: Phase): Outcome {
+  return pooled([most, watched])
 }
 
 /** Creates data directly in the database of the running service. */

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuMs } from '../bench/cpu.ts'
-import type { Caller } from './caller.ts'
-import { atRate, fullSpeed, type Outcome, pooled } from './load.ts'
+import { type Outcome, pooled } from './load.ts'
+import type { Sender } from './sender.ts'
 
 /** Callers that together keep the service fully busy. */
 export const CALLERS = 32
@@ -15,6 +15,11 @@ const STEADY = 0.8
 const FLOOD = 2
 const OTHER = 0.05
 /**
+ * The share of the account's requests whose latencies are judged. They are sent by a process with little to do, as by one of many callers: the process
+ * that sends the others is as busy as the service, and would add its own delays.
+ */
+const WATCHED = 0.05
+/**
  * Seconds of a phase in a round. The machine should stay the same, and the first tenths of a second of a flood, in which requests are still served
  * in their order, should be less than a hundredth.
  */
@@ -23,19 +28,35 @@ const CAPACITY_S = 5
 /** A service goes on refusing for a second after a flood, if as many callers as possible come. */
 const REST_S = 2
 
+export interface Senders {
+  /** Sends most requests of the first account. */
+  one: Sender
+  /** Sends the requests of the first account whose latencies are judged. */
+  watched: Sender
+  /** Sends those of the second account. */
+  other: Sender
+}
+
+/** The requests of one account in a phase. */
+export interface Phase {
+  most: Outcome
+  watched: Outcome
+}
+
 interface Rounds {
   capacities: Outcome[]
-  quiet: Outcome
-  flood: Outcome
+  quiet: Phase
+  flood: Phase
   /** The CPU time for a second of the flood, in seconds. */
   floodCpu: { load: number; service: number }
   otherQuiet: Outcome
-  flooder: Outcome
+  flooder: Phase
   beside: Outcome
 }
 
 /** @param seconds of each phase, in all rounds together */
-export async function shortPhases(one: Caller, other: Caller, seconds: number, servicePid: number): Promise<Rounds> {
+export async function shortPhases(senders: Senders, seconds: number, servicePid: number): Promise<Rounds> {
+  const { one, other } = senders
   const count = Math.ceil(seconds / ROUND_S)
   const rounds: Omit<Rounds, 'capacities' | 'floodCpu'>[] = []
   const capacities: Outcome[] = []
@@ -43,42 +64,54 @@ export async function shortPhases(one: Caller, other: Caller, seconds: number, s
   for (let round = 0; round < count; round++) {
     const { capacity, rate } = await measureCapacity(one, seconds)
     capacities.push(capacity)
-    const quiet = await atRate(one, rate(QUIET), seconds / count)
-    const [loadBefore, serviceBefore] = [process.cpuUsage(), cpuMs(servicePid)]
-    const flood = await atRate(one, rate(FLOOD), seconds / count)
-    const { user, system } = process.cpuUsage(loadBefore)
-    cpu.load += (user + system) / 1e6 / seconds
+    const quiet = await phaseOf(senders, rate(QUIET), seconds / count)
+    const [loadBefore, serviceBefore] = [one.cpuMs(), cpuMs(servicePid)]
+    const flood = await phaseOf(senders, rate(FLOOD), seconds / count)
+    cpu.load += (one.cpuMs() - loadBefore) / 1e3 / seconds
     cpu.service += (cpuMs(servicePid) - serviceBefore) / 1e3 / seconds
-    const otherQuiet = await atRate(other, rate(OTHER), seconds / count)
-    const [flooder, beside] = await Promise.all([atRate(one, rate(FLOOD), seconds / count), atRate(other, rate(OTHER), seconds / count)])
+    const otherQuiet = await other.atRate(rate(OTHER), seconds / count)
+    const [flooder, beside] = await Promise.all([
+      phaseOf(senders, rate(FLOOD), seconds / count),
+      other.atRate(rate(OTHER), seconds / count),
+    ])
     rounds.push({ quiet, flood, otherQuiet, flooder, beside })
   }
   return {
     capacities,
     floodCpu: cpu,
-    quiet: pooled(rounds.map(({ quiet }) => quiet)),
-    flood: pooled(rounds.map(({ flood }) => flood)),
+    quiet: pooledPhase(rounds.map(({ quiet }) => quiet)),
+    flood: pooledPhase(rounds.map(({ flood }) => flood)),
     otherQuiet: pooled(rounds.map(({ otherQuiet }) => otherQuiet)),
-    flooder: pooled(rounds.map(({ flooder }) => flooder)),
+    flooder: pooledPhase(rounds.map(({ flooder }) => flooder)),
     beside: pooled(rounds.map(({ beside }) => beside)),
   }
 }
 
 /** @returns the capacities that were measured, one before each minute, and what became of all requests at 80 % of them */
-export async function longPhase(one: Caller, minutes: number): Promise<{ capacities: Outcome[]; steady: Outcome }> {
+export async function longPhase(senders: Senders, minutes: number): Promise<{ capacities: Outcome[]; steady: Phase }> {
   const capacities: Outcome[] = []
-  const steady: Outcome[] = []
+  const steady: Phase[] = []
   for (let left = minutes * 60; left > 0; left -= 60) {
-    const { capacity, rate } = await measureCapacity(one, left)
+    const { capacity, rate } = await measureCapacity(senders.one, left)
     capacities.push(capacity)
-    steady.push(await atRate(one, rate(STEADY), Math.min(60, left)))
+    steady.push(await phaseOf(senders, rate(STEADY), Math.min(60, left)))
   }
-  return { capacities, steady: pooled(steady) }
+  return { capacities, steady: pooledPhase(steady) }
 }
 
-async function measureCapacity(one: Caller, mostSeconds: number) {
+async function phaseOf({ one, watched }: Senders, perSecond: number, seconds: number): Promise<Phase> {
+  const [most, few] = await Promise.all([one.atRate(perSecond * (1 - WATCHED), seconds), watched.atRate(perSecond * WATCHED, seconds)])
+  return { most, watched: few }
+}
+
+const pooledPhase = (phases: readonly Phase[]): Phase => ({
+  most: pooled(phases.map(({ most }) => most)),
+  watched: pooled(phases.map(({ watched }) => watched)),
+})
+
+async function measureCapacity(one: Sender, mostSeconds: number) {
   await sleep(Math.min(REST_S, mostSeconds) * 1_000)
-  const capacity = await fullSpeed(one, CALLERS, Math.min(CAPACITY_S, mostSeconds))
+  const capacity = await one.fullSpeed(CALLERS, Math.min(CAPACITY_S, mostSeconds))
   const perSecond = capacity.served.length / capacity.seconds
   return { capacity, rate: (share: number) => Math.max(1, Math.round(perSecond * share)) }
 }

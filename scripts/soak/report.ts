@@ -1,7 +1,8 @@
 /** The figures of a run as a table, and the bounds that they must keep. */
 import { ScriptError } from '../runtime.ts'
 import type { Health } from './health.ts'
-import { type Outcome, percentile } from './load.ts'
+import { type Outcome, percentile, pooled } from './load.ts'
+import type { Phase } from './phases.ts'
 
 /** A refusal that takes longer is no quick one. */
 const QUICK_MS = 500
@@ -18,7 +19,18 @@ export class Report {
     this.#isJudged = isJudged
   }
 
-  phase(name: string, { seconds, served, refused, failures }: Outcome): void {
+  phase(name: string, outcome: Outcome): void {
+    this.#row(name, outcome)
+    for (const [what, count] of outcome.failures) this.#violations.push(`${name}: ${count} times ${what}`)
+  }
+
+  /** A row of all requests, and one of those whose latencies are judged. */
+  watchedPhase(name: string, { most, watched }: Phase): void {
+    this.phase(name, { ...pooled([most, watched]), seconds: most.seconds })
+    this.#row(`${name}, watched`, watched)
+  }
+
+  #row(name: string, { seconds, served, refused, failures }: Outcome): void {
     const times = [percentile(served, 0.5), percentile(served, 0.99), percentile(refused, 0.5), percentile(refused, 0.99)]
     const failed = [...failures.values()].reduce((sum, count) => sum + count, 0)
     const perSecond = Math.round((served.length + refused.length + failed) / seconds)
@@ -32,7 +44,6 @@ export class Report {
       ...times.map((ms) => (Number.isNaN(ms) ? '–' : ms.toFixed(1))),
     ]
     this.#rows.push(`| ${row.join(' | ')} |`)
-    for (const [what, count] of failures) this.#violations.push(`${name}: ${count} times ${what}`)
   }
 
   /** How much the capacity changed while it was measured. */

@@ -1,0 +1,56 @@
+/**
+ * Sends the requests of an account from a process of its own. In one process with a flood, a caller would wait for the flood's own work with its
+ * requests and answers, and not for the service alone.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { cpuMs } from '../bench/cpu.ts'
+import type { Caller } from './caller.ts'
+import type { Outcome } from './load.ts'
+
+export type Order =
+  | { kind: 'at rate'; perSecond: number; seconds: number }
+  | { kind: 'full speed'; callers: number; seconds: number }
+  | { kind: 'rush'; callers: number }
+
+export class Sender {
+  readonly #child: ChildProcess
+
+  constructor(caller: Caller) {
+    // The structured clone keeps the Map of the failures.
+    this.#child = fork(join(import.meta.dirname, 'sender-process.ts'), [JSON.stringify(caller)], { serialization: 'advanced' })
+  }
+
+  /** Sends requests at the rate, however slowly they are answered. */
+  atRate(perSecond: number, seconds: number): Promise<Outcome> {
+    return this.#order({ kind: 'at rate', perSecond, seconds })
+  }
+
+  /** Sends requests from a number of callers, each of which waits for its answer. */
+  fullSpeed(callers: number, seconds: number): Promise<Outcome> {
+    return this.#order({ kind: 'full speed', callers, seconds })
+  }
+
+  /** Opens connections at once, and sends a request on each. */
+  rush(callers: number): Promise<Outcome> {
+    return this.#order({ kind: 'rush', callers })
+  }
+
+  /** The CPU time of the process so far. */
+  cpuMs(): number {
+    return cpuMs(this.#child.pid ?? 0)
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    this.#child.disconnect()
+    await once(this.#child, 'exit')
+  }
+
+  async #order(order: Order): Promise<Outcome> {
+    this.#child.send(order)
+    const [outcome] = await once(this.#child, 'message')
+    return outcome
+  }
+}
