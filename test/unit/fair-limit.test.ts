@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FairLimit, type FairLimitOptions, type Place } from '../../src/platform/concurrency/fair-limit.ts'
 
 const OPTIONS: FairLimitOptions = {
-  ...{ places: 4, crowdedPlaces: () => 3, keptFree: 1 },
+  ...{ places: 4, competingPlaces: 3, refusingPlaces: () => 3, keptFree: 1 },
   ...{ mostWaiting: 3, waitMs: 1_000, refusingWaitMs: 100, countedMs: 200 },
 }
 
@@ -58,18 +58,74 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a1', 'a2', 'b2'])
   })
 
-  it('gives the places that there are at the moment while parties compete', () => {
-    let crowdedPlaces = 4
-    const { come, inside } = limitOf({ crowdedPlaces: () => crowdedPlaces })
-    come('b1', 'a1', 'a2', 'a3', 'a4')
-    expect(inside()).toEqual(['b1', 'a1', 'a2', 'a3'])
-    crowdedPlaces = 3
-    come('b2')
-    expect(inside()).toHaveLength(4)
+  it('gives the places that there are at the moment while requests are refused', () => {
+    let places = 3
+    const { come, end, inside, refused } = limitOf({ refusingPlaces: () => places })
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8')
+    expect(refused).toEqual(['a5'])
+    end('a1', 'a2')
+    expect(inside()).toEqual(['a3', 'a4', 'a8'])
+    places = 2
+    end('a3')
+    expect(inside()).toEqual(['a4', 'a8'])
+  })
+
+  it('asks for the places of a party that is refused with its share of refusals, and lets others take all', () => {
+    const asked: number[] = []
+    const refusingPlaces = (refusedShare: number) => {
+      asked.push(refusedShare)
+      return refusedShare > 0.01 ? 1 : 3
+    }
+    const { come, end, inside } = limitOf({ refusingPlaces, keptFree: 0, mostWaiting: 1, countedMs: 60_000 })
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
+    end('a1', 'a2')
+    expect(inside()).toEqual(['a3', 'a4', 'a6'])
+    expect(asked.every((share) => share > 0 && share < 0.01)).toBe(true)
+    come(...Array.from({ length: 20 }, (_, index) => `a${index + 7}`))
+    end('a3', 'a4', 'a6')
+    expect(inside()).toEqual(['a26'])
+    come('b1', 'b2', 'b3')
+    expect(inside()).toEqual(['a26', 'b1', 'b2'])
+  })
+
+  it('gives a party that is refused a first place beside others that use all', () => {
+    const { come, end, inside, refused } = limitOf({ refusingPlaces: () => 1, yieldMs: 10, keptFree: 0, mostWaiting: 1 })
+    come('b1', 'a1', 'b2', 'a2', 'a3')
+    expect(refused).toEqual(['a2'])
+    end('a1')
+    expect(inside()).toEqual(['b1', 'b2', 'a3'])
+  })
+
+  it('keeps a party that is refused to one place while another is served, for a moment', () => {
+    const { come, end, inside, refused } = limitOf({ yieldMs: 10, mostWaiting: 4, refusingPlaces: () => 4, countedMs: 60_000 })
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9')
+    expect(refused).toEqual(['a5'])
+    end('a1')
+    expect(inside()).toEqual(['a2', 'a3', 'a4', 'a9'])
+    end('a2', 'a3')
+    expect(inside()).toEqual(['a4', 'a9', 'a8', 'a7'])
+    end('a4')
+    come('b1')
+    // Its places that end are not filled again.
+    end('a9', 'a8')
+    expect(inside()).toEqual(['a7', 'a6', 'b1'])
+    come('a10', 'a11')
+    end('a7')
+    expect(inside()).toEqual(['a6', 'b1'])
+    end('a6')
+    expect(inside()).toEqual(['b1', 'a11'])
+    end('b1')
+    expect(inside()).toEqual(['a11', 'a10'])
+    come('b2', 'a12', 'a13')
+    end('a11')
+    expect(inside()).toEqual(['a10', 'b2'])
+    vi.advanceTimersByTime(10)
+    end('a10')
+    expect(inside()).toEqual(['b2', 'a13', 'a12'])
   })
 
   it('lets the parties that wait take turns, however long their queues are', () => {
-    const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0 })
+    const { come, end, inside } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0 })
     come('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2')
     const served: string[] = []
     for (let [next] = inside(); next; [next] = inside()) {
@@ -126,7 +182,14 @@ describe('a fair limit', () => {
   })
 
   it('refuses what has waited too long instead of serving it late, as soon as a place is free', () => {
-    const { come, end, inside, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 2, refusingWaitMs: 5 })
+    const { come, end, inside, refused } = limitOf({
+      places: 1,
+      competingPlaces: 1,
+      refusingPlaces: () => 1,
+      keptFree: 0,
+      mostWaiting: 2,
+      refusingWaitMs: 5,
+    })
     come('a1', 'a2', 'a3', 'a4')
     vi.advanceTimersByTime(6)
     end('a1')
@@ -137,7 +200,7 @@ describe('a fair limit', () => {
   })
 
   it('goes on serving the newest first after a moment without requests', () => {
-    const { come, end, inside, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 2 })
+    const { come, end, inside, refused } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 2 })
     come('a1', 'a2', 'a3', 'a4')
     expect(refused).toEqual(['a2'])
     end('a1', 'a4', 'a3')
@@ -148,7 +211,7 @@ describe('a fair limit', () => {
   })
 
   it('serves in the order of arrival again a second after the last refusal', () => {
-    const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
+    const { come, end, inside } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
     come('a1', 'a2', 'a3')
     end('a1', 'a3')
     vi.advanceTimersByTime(1_020)
@@ -185,7 +248,7 @@ describe('a fair limit', () => {
   })
 
   it('runs functions, and gives their places back when they fail', async () => {
-    const { limit } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0 })
+    const { limit } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0 })
     const refusal = () => new Error('busy')
     await expect(limit.run('a', () => Promise.reject(new Error('failed')), { refusal })).rejects.toThrow('failed')
     const first = Promise.withResolvers<string>()
@@ -202,7 +265,7 @@ describe('a fair limit', () => {
   })
 
   it('refuses everybody beyond the number that can wait at all', async () => {
-    const { come, refused } = limitOf({ places: 1, crowdedPlaces: () => 1, keptFree: 0, mostWaiting: 5_000 })
+    const { come, refused } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 5_000 })
     come(...Array.from({ length: 2_050 }, (_, index) => `a${index}`))
     await vi.advanceTimersByTimeAsync(0)
     expect(refused).toEqual(['a2049'])

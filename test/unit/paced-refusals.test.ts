@@ -57,3 +57,12 @@ it('they are held for 0.3 s at most, also if there are no responses', () => {
   expect(refused).toEqual(['a', 'a'])
   expect(vi.getTimerCount()).toBe(0)
 })
+
+it('of more than 200 that are held the oldest are let go', () => {
+  const { refuse, refused } = refusals()
+  const names = Array.from({ length: 203 }, (_, index) => `connection ${index}`)
+  refuse(...names)
+  refused.length = 0
+  refuse(...names)
+  expect(refused).toEqual(names.slice(0, 3))
+})

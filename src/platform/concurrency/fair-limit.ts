@@ -3,13 +3,19 @@
  * party that floods waits behind itself only. Under overload waiting longer helps nobody: the newest request of a party is served first,
  * and the oldest are refused.
  */
-import { isAccountParty } from './party.ts'
+import { CompetingAccounts } from './competing-accounts.ts'
 
 export interface FairLimitOptions {
   /** The places while one party is alone and nobody is refused. */
   places: number
-  /** The places while several parties compete, or requests are refused: with fewer in progress, each of them ends sooner. By default all. */
-  crowdedPlaces?: () => number
+  /** The places while several parties compete. By default all. */
+  competingPlaces?: number
+  /**
+   * The places that must not all be taken for a party whose requests are refused to get another one than its first: with fewer in progress, each ends
+   * sooner. By default as without refusals.
+   * @param refusedShare of the last hundreds of its requests, from 0 to 1
+   */
+  refusingPlaces?: (refusedShare: number) => number
   /** The places that a party leaves free for others while several compete. */
   keptFree: number
   /** True if a party leaves them free even while it is alone, because its work holds places for minutes. */
@@ -19,6 +25,11 @@ export interface FairLimitOptions {
   /** The longest wait; and the longest wait in a party whose requests are being refused. */
   waitMs: number
   refusingWaitMs: number
+  /**
+   * While a request of a party that is served in full is in progress, a party whose requests are refused keeps to one place, for this time at
+   * most. By default it keeps its places.
+   */
+  yieldMs?: number
   /**
    * Work that takes longer than this no longer counts: it probably waits for a client, a lock or a slow statement, which have limits of
    * their own.
@@ -57,12 +68,13 @@ interface Party {
   /** In the order of arrival. */
   readonly waiting: Waiting[]
   refusingUntil: number
+  refusedShare: number
 }
 
-/** Parties compete if two accounts have come within this time. */
-const COMPETING_MS = 600_000
 /** A party counts as refused for this time after its last refusal. */
 const REFUSING_MS = 1_000
+/** How much a request counts in the share that is refused. */
+const SHARE_OF_ONE = 0.003
 const SWEEP_MS = 20
 /** The number of waiting requests of all parties together. */
 const MOST_WAITING = 2_048
@@ -74,11 +86,9 @@ export class FairLimit {
   readonly #parties = new Map<string, Party>()
   /** The parties that wait. The first has its turn. */
   readonly #turns = new Set<Party>()
+  readonly #accounts = new CompetingAccounts()
   #weight = 0
   #waiting = 0
-  #lastAccount = ''
-  #lastAt = Number.NEGATIVE_INFINITY
-  #competingUntil = 0
   #refusingUntil = 0
   #sweeper: NodeJS.Timeout | undefined
 
@@ -99,7 +109,7 @@ export class FairLimit {
   /** Takes a place for the party, if it need not wait. The caller gives it back with `leave`. */
   tryEnter(name: string, weight = 1): Place | undefined {
     const now = performance.now()
-    if (isAccountParty(name)) this.#noticeAccount(name, now)
+    this.#accounts.notice(name, now)
     const party = this.#parties.get(name)
     if (party?.waiting.length || !this.#hasPlaceFor(party, now)) return undefined
     return this.#place(party ?? this.#newParty(name), weight, now)
@@ -161,16 +171,8 @@ export class FairLimit {
     return promise.finally(() => signal?.removeEventListener('abort', onAbort))
   }
 
-  #noticeAccount(name: string, now: number): void {
-    if (name !== this.#lastAccount) {
-      if (now - this.#lastAt < COMPETING_MS) this.#competingUntil = now + COMPETING_MS
-      this.#lastAccount = name
-    }
-    this.#lastAt = now
-  }
-
   #newParty(name: string): Party {
-    const party: Party = { name, inside: 0, waiting: [], refusingUntil: 0 }
+    const party: Party = { name, inside: 0, waiting: [], refusingUntil: 0, refusedShare: 0 }
     this.#parties.set(name, party)
     return party
   }
@@ -181,19 +183,30 @@ export class FairLimit {
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
+    const { refusingPlaces, keptFree, isAlwaysShared } = this.#options
     const most = this.#mostPlaces(now)
-    const isSharing = (this.#options.isAlwaysShared || now < this.#competingUntil) && party !== undefined
-    return this.#weight < most && !(isSharing && party.inside >= most - this.#options.keptFree)
+    if (this.#weight >= most || !party) return this.#weight < most
+    if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
+    // The first place of a party is its share, however many others there are.
+    if (now >= party.refusingUntil || party.inside === 0) return true
+    return this.#weight < (refusingPlaces?.(party.refusedShare) ?? most) && !this.#hasServedRequest(now)
+  }
+
+  /** Whether a request of a party that is served in full has begun a moment ago. */
+  #hasServedRequest(now: number): boolean {
+    const { yieldMs = 0 } = this.#options
+    if (yieldMs) for (const { party, since } of this.#inside) if (now >= party.refusingUntil && now - since < yieldMs) return true
+    return false
   }
 
   #mostPlaces(now: number): number {
-    const { places, crowdedPlaces } = this.#options
-    const isCrowded = now < this.#competingUntil || now < this.#refusingUntil
-    return isCrowded && crowdedPlaces ? crowdedPlaces() : places
+    const { places, competingPlaces = places } = this.#options
+    return this.#accounts.areThere(now) ? competingPlaces : places
   }
 
   #place(party: Party, weight: number, since: number): Place {
     const place: Place = { party, weight, since }
+    party.refusedShare -= SHARE_OF_ONE * party.refusedShare
     this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
@@ -260,6 +273,7 @@ export class FairLimit {
     const oldest = party.waiting[0] as Waiting
     party.refusingUntil = now + REFUSING_MS
     this.#refusingUntil = now + REFUSING_MS
+    party.refusedShare += SHARE_OF_ONE * (1 - party.refusedShare)
     this.#stopWaiting(party, oldest)
     oldest.waiter.refuse()
   }

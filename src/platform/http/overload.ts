@@ -30,16 +30,24 @@ declare module 'fastify' {
 /**
  * A burst of a party may wait, because that is better than an error: 300 are what comes in a tenth of a second at 80 % of the capacity of a fast
  * processor, so that a pause of the process or the database refuses nobody. While requests of the party are refused, others come all the time, and one
- * that has waited for 10 ms would be answered more than three times as late as usual.
+ * that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once use the process and the database nearly in
+ * full, because short reads and writes share round trips, and few enough are begun to be answered soon if all come at once.
  */
-const LIMIT = { places: 64, keptFree: 1, mostWaiting: 300, waitMs: 1_000, refusingWaitMs: 10, countedMs: 100 }
-/** While accounts compete or requests are refused. Four at once keep a busy process as busy as more would, and each is answered sooner. */
-const BUSY_PLACES = 4
-/** The same while the event loop is not busy: more than the connections to the database, and few enough to be answered soon if all come at once. */
-const IDLE_PLACES = 16
-/** Below this utilization of the event loop requests mostly wait for the database. */
+const LIMIT = {
+  ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 300 },
+  ...{ waitMs: 1_000, refusingWaitMs: 6, yieldMs: 10, countedMs: 100 },
+}
+/** For a party whose requests are refused, on a busy process: each request that comes next, also of others, waits for fewer. */
+const REFUSING_PLACES = 4
+/** A party of which fewer are refused has had a pause, after which it needs all that the process can do, or it would go on being refused. */
+const FEW_REFUSED = 0.25
+/** The weight of a batch of RPC calls with as many calls or more. */
+const MOST_WEIGHT = 4
+/** Below this utilization of the event loop requests mostly wait for the database, and fewer at once would only make them slower. */
 const BUSY = 0.6
 const BUSY_SAMPLE_MS = 50
+/** After this number of samples in sequence it is not busy any more. One alone may follow a pause of the load, and more requests would be begun at once. */
+const IDLE_SAMPLES = 10
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
 /** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
@@ -55,7 +63,10 @@ export interface OverloadProtection {
 
 export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const load = watchEventLoop()
-  const limit = new FairLimit({ ...LIMIT, crowdedPlaces: () => (load.isBusy ? BUSY_PLACES : IDLE_PLACES) })
+  const limit = new FairLimit({
+    ...LIMIT,
+    refusingPlaces: (refusedShare) => (load.isBusy && refusedShare > FEW_REFUSED ? REFUSING_PLACES : LIMIT.competingPlaces),
+  })
   showLimit(metrics, limit)
   const accounts = new Map<string, string>()
   const paced = new PacedRefusals()
@@ -129,10 +140,12 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
 
 function watchEventLoop() {
   let last = performance.eventLoopUtilization()
+  let idleSamples = 0
   const load = { isBusy: false, stop: () => clearInterval(samples) }
   const samples = setInterval(() => {
     const now = performance.eventLoopUtilization()
-    load.isBusy = performance.eventLoopUtilization(now, last).utilization > BUSY
+    idleSamples = performance.eventLoopUtilization(now, last).utilization > BUSY ? 0 : idleSamples + 1
+    load.isBusy = idleSamples < IDLE_SAMPLES
     last = now
   }, BUSY_SAMPLE_MS).unref()
   return load
@@ -146,9 +159,9 @@ function strangerParty(ip: string): string {
   return `strangers ${sum % STRANGERS}`
 }
 
-/** A batch of RPC calls counts once for each of its calls. */
+/** A batch of RPC calls counts once for each of its calls, up to a number. */
 function weightOf(url: string): number {
   if (!url.startsWith(RPC_PREFIX)) return 1
   const [path = ''] = url.split('?', 1)
-  return Math.min(path.split(/,|%2c/i).length, BUSY_PLACES)
+  return Math.min(path.split(/,|%2c/i).length, MOST_WEIGHT)
 }

@@ -8,6 +8,8 @@ import type { Socket } from 'node:net'
 const REPEATED_WITHIN_MS = 1_000
 const HELD_MS = { least: 100, most: 250 }
 const PER_RESPONSE = 4
+/** One more lets the oldest go: each keeps its request and answer in memory, and a thousand make each garbage collection three times as long. */
+const MOST_HELD = 200
 const SWEEP_MS = 50
 
 interface Held {
@@ -32,6 +34,7 @@ export class PacedRefusals {
 
   #hold(refuse: () => void, now: number): void {
     this.#held.push({ refuse, since: now })
+    if (this.#held.length > MOST_HELD) this.#held.shift()?.refuse()
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
