@@ -48,9 +48,18 @@ export class Sender {
     await once(this.#child, 'exit')
   }
 
+  /** @throws Error if the process ends before it answers */
   async #order(order: Order): Promise<Outcome> {
-    this.#child.send(order)
-    const [outcome] = await once(this.#child, 'message')
-    return outcome
+    const answered = new AbortController()
+    const { signal } = answered
+    const ended = once(this.#child, 'exit', { signal }).then(() => Promise.reject(new Error('A process that sends requests has ended')))
+    try {
+      this.#child.send(order)
+      const [outcome] = await Promise.race([once(this.#child, 'message', { signal }), ended])
+      return outcome
+    } finally {
+      ended.catch(() => {})
+      answered.abort()
+    }
   }
 }
