@@ -1,6 +1,5 @@
 /** The process of a sender (sender.ts): sends the requests that its parent asks for, and answers with their outcome. */
-import type { Caller } from './caller.ts'
-import { requestOf } from './caller.ts'
+import { type Caller, requestOf } from './caller.ts'
 import { Connections } from './connections.ts'
 import { atRate, fullSpeed, rush } from './load.ts'
 import type { Order } from './sender.ts'

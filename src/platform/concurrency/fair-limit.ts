@@ -11,8 +11,8 @@ export interface FairLimitOptions {
   /** The places while several parties compete. By default all. */
   competingPlaces?: number
   /**
-   * The places that must not all be taken for a party whose requests are refused to get another one than its first: with fewer in progress, each ends
-   * sooner. By default as without refusals.
+   * A party whose requests are refused gets a place beyond its first only while fewer than this are taken: with fewer in progress, each ends sooner.
+   * By default it is treated as without refusals.
    * @param refusedShare of the last hundreds of its requests, from 0 to 1
    */
   refusingPlaces?: (refusedShare: number) => number

@@ -37,7 +37,7 @@ const LIMIT = {
   ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 300 },
   ...{ waitMs: 1_000, refusingWaitMs: 6, yieldMs: 10, countedMs: 100 },
 }
-/** For a party whose requests are refused, on a busy process: each request that comes next, also of others, waits for fewer. */
+/** The places for a party whose requests are refused, on a busy process. The next request, also of another party, then waits for fewer others. */
 const REFUSING_PLACES = 4
 /** A party of which fewer are refused has had a pause, after which it needs all that the process can do, or it would go on being refused. */
 const FEW_REFUSED = 0.25
