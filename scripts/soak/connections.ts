@@ -55,7 +55,6 @@ export class Connections {
   #answerOf(connection: Connection, request: string): Promise<Answer> {
     return connection.send(request).finally(() => {
       if (connection.isUsable) this.#idle.push(connection)
-      else this.#open.delete(connection)
     })
   }
 
@@ -64,16 +63,14 @@ export class Connections {
   }
 
   #idleOne(): Connection | undefined {
-    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
-      if (connection.isUsable) return connection
-      this.#open.delete(connection)
-    }
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) if (connection.isUsable) return connection
     return undefined
   }
 
   #connect(): Connection | undefined {
     if (this.#open.size >= this.#most) return undefined
-    const connection = new Connection(this.#port)
+    // The service closes those that are idle for long.
+    const connection = new Connection(this.#port, () => this.#open.delete(connection))
     this.#open.add(connection)
     return connection
   }
@@ -87,13 +84,16 @@ class Connection {
   #received = ''
   isUsable = true
 
-  constructor(port: number) {
+  constructor(port: number, closed = () => {}) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.#socket.setEncoding('latin1').setTimeout(TIMEOUT_MS)
     this.#socket.on('data', (chunk: string) => this.#receive(chunk))
     this.#socket.on('timeout', () => this.#fail(new Error('no answer in 15 s')))
     this.#socket.on('error', (error) => this.#fail(error))
-    this.#socket.on('close', () => this.#fail(new Error('the connection was closed')))
+    this.#socket.on('close', () => {
+      closed()
+      this.#fail(new Error('the connection was closed'))
+    })
   }
 
   send(request: string): Promise<Answer> {
