@@ -5,8 +5,9 @@ import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
-const FLOOD = 600
 /** More than the number of requests that can wait or be served until the lock is released. */
+const FLOOD = 1_500
+/** So many are refused at least. */
 const REFUSED = 300
 
 /** Sends all requests at once, and collects the answers as they come. */

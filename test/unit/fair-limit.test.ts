@@ -221,6 +221,104 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a5'])
   })
 
+  describe('with a number of waiting requests that only a flood exceeds', () => {
+    const SWEEP_MS = 20
+    const options = { places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 10, floodWaiting: 4, refusingWaitMs: 5, countedMs: 60_000 }
+    const numbered = (from: number, count: number) => Array.from({ length: count }, (_, index) => `a${from + index}`)
+
+    it('serves a burst in the order of arrival, and refuses only what no longer fits into the queue', async () => {
+      const { come, end, inside, refused } = limitOf(options)
+      come(...numbered(1, 13))
+      await vi.advanceTimersByTimeAsync(0)
+      expect(refused).toEqual(['a12', 'a13'])
+      for (const name of numbered(1, 11)) {
+        expect(inside()).toEqual([name])
+        vi.advanceTimersByTime(SWEEP_MS)
+        end(name)
+      }
+      expect(refused).toEqual(['a12', 'a13'])
+    })
+
+    it('refuses a flood after some intervals in which more come than are served, even if unevenly, and serves its newest first', () => {
+      const { come, end, inside, refused } = limitOf(options)
+      come('a1', 'a2', 'a3')
+      let last = 3
+      for (const [interval, count] of [3, 1, 2, 3].entries()) {
+        expect(refused).toEqual([])
+        end(`a${interval + 1}`)
+        come(...numbered(last + 1, count))
+        last += count
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      expect([inside(), refused]).toEqual([['a5'], numbered(6, 7)])
+      come('a13')
+      end('a5')
+      expect(inside()).toEqual(['a13'])
+    })
+
+    it('refuses nobody after a pause, in which none is served and after which the queue shrinks', () => {
+      const { come, end, inside, refused } = limitOf(options)
+      come(...numbered(1, 3))
+      for (let pause = 0; pause < 5; pause++) {
+        come(...numbered(4 + pause, 1))
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      for (const name of numbered(1, 7)) {
+        end(name)
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      expect([inside(), refused]).toEqual([['a8'], []])
+    })
+
+    it('refuses a party whose queue stays full, because work hangs or because a few more come than can be served', async () => {
+      const { come, refused } = limitOf(options)
+      come(...numbered(1, 11))
+      for (const late of ['a12', 'a13', undefined, 'a14']) {
+        if (late) come(late)
+        await vi.advanceTimersByTimeAsync(SWEEP_MS)
+      }
+      expect(refused).toEqual(['a12', 'a13', 'a14', ...numbered(2, 10)])
+    })
+
+    it('refuses a party that keeps many waiting for long, and not one that sends no more', () => {
+      const { come, end, refused } = limitOf({ ...options, waitMs: 60_000 })
+      const serveFor = (intervals: number, each: (served: number) => void) => {
+        for (let count = 0; count < intervals; count++) {
+          end(`a${++last - 9}`)
+          each(last)
+          vi.advanceTimersByTime(SWEEP_MS)
+        }
+      }
+      let last = 9
+      come(...numbered(1, 9))
+      serveFor(24, (served) => come(`a${served}`))
+      expect(refused).toEqual([])
+      serveFor(1, (served) => come(`a${served}`))
+      expect(refused.length).toBeGreaterThan(0)
+
+      const other = limitOf({ ...options, mostWaiting: 50, waitMs: 60_000 })
+      other.come(...numbered(1, 40))
+      for (const name of numbered(1, 30)) {
+        other.end(name)
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      expect(other.refused).toEqual([])
+    })
+
+    it('refuses the many that are late when a flood is noticed in several parts', () => {
+      const { come, end, refused } = limitOf({ ...options, mostWaiting: 200 })
+      come(...numbered(1, 100))
+      for (const served of [1, 2, 3, 4]) {
+        end(`a${served}`)
+        come(...numbered(100 + served * 2, 2))
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      expect(refused).toHaveLength(32)
+      vi.advanceTimersByTime(SWEEP_MS)
+      expect(refused).toHaveLength(64)
+    })
+  })
+
   it('gives away the place of work that takes long, and counts no place twice when it ends', () => {
     const { come, end, inside } = limitOf()
     come('a1', 'a2', 'a3', 'a4', 'a5')

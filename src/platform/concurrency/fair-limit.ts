@@ -4,6 +4,7 @@
  * and the oldest are refused.
  */
 import { CompetingAccounts } from './competing-accounts.ts'
+import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
 
 export interface FairLimitOptions {
   /** The places while one party is alone and nobody is refused. */
@@ -22,6 +23,11 @@ export interface FairLimitOptions {
   isAlwaysShared?: boolean
   /** The number of requests of a party that may wait. One more takes the place of the one that has waited longest. */
   mostWaiting: number
+  /**
+   * With more than this waiting, a party that floods (inflow.ts) is refused; until then one beyond `mostWaiting` is refused by itself. By default
+   * a party is refused as soon as one of its requests is.
+   */
+  floodWaiting?: number
   /** The longest wait; and the longest wait in a party whose requests are being refused. */
   waitMs: number
   refusingWaitMs: number
@@ -37,12 +43,6 @@ export interface FairLimitOptions {
   countedMs?: number
 }
 
-/** Waits for a place. Exactly one of its functions is called, later. */
-export interface Waiter {
-  enter(place: Place): void
-  refuse(): void
-}
-
 interface WaitOptions {
   refusal: () => Error
   signal?: AbortSignal
@@ -55,29 +55,13 @@ export interface Place {
   readonly since: number
 }
 
-interface Waiting {
-  readonly waiter: Waiter
-  readonly weight: number
-  readonly since: number
-}
+type Party = WaitingParty<Place>
 
-interface Party {
-  readonly name: string
-  /** The weight of its places that count. */
-  inside: number
-  /** In the order of arrival. */
-  readonly waiting: Waiting[]
-  refusingUntil: number
-  refusedShare: number
-}
-
-/** A party counts as refused for this time after its last refusal. */
-const REFUSING_MS = 1_000
-/** How much a request counts in the share that is refused. */
-const SHARE_OF_ONE = 0.003
 const SWEEP_MS = 20
 /** The number of waiting requests of all parties together. */
 const MOST_WAITING = 2_048
+/** When a flood is noticed, many have waited for too long. Others need not wait until all of them are refused. */
+const REFUSED_AT_ONCE = 32
 
 export class FairLimit {
   readonly #options: FairLimitOptions
@@ -116,20 +100,29 @@ export class FairLimit {
   }
 
   /** Waits for a place, after `tryEnter` has given none. @returns stops waiting */
-  wait(name: string, waiter: Waiter, weight = 1): () => void {
-    if (this.#waiting >= MOST_WAITING) {
+  wait(name: string, waiter: Waiter<Place>, weight = 1): () => void {
+    const now = performance.now()
+    if (this.#isFull(name, now)) {
       queueMicrotask(() => waiter.refuse())
       return () => {}
     }
-    const now = performance.now()
     const party = this.#parties.get(name) ?? this.#newParty(name)
-    const waiting: Waiting = { waiter, weight, since: now }
-    party.waiting.push(waiting)
+    const waiting: Waiting<Place> = { waiter, weight, since: now }
+    party.add(waiting)
     this.#waiting++
     this.#turns.add(party)
     if (party.waiting.length > this.#options.mostWaiting) this.#refuseOldest(party, now)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
     return () => this.#stopWaiting(party, waiting)
+  }
+
+  #isFull(name: string, now: number): boolean {
+    if (this.#waiting >= MOST_WAITING) return true
+    const { mostWaiting, floodWaiting } = this.#options
+    const party = this.#parties.get(name)
+    if (!party || floodWaiting === undefined || party.isRefused(now) || party.waiting.length < mostWaiting) return false
+    party.inflow.turnedAway()
+    return true
   }
 
   /** Gives the place back. Giving it back again has no effect. */
@@ -172,14 +165,13 @@ export class FairLimit {
   }
 
   #newParty(name: string): Party {
-    const party: Party = { name, inside: 0, waiting: [], refusingUntil: 0, refusedShare: 0 }
+    const party: Party = new WaitingParty(name)
     this.#parties.set(name, party)
     return party
   }
 
-  /** Keeps a party that is being refused: if it were forgotten, its next requests would be served oldest first, each after a full wait. */
   #forgetIdle(party: Party): void {
-    if (party.inside === 0 && party.waiting.length === 0 && performance.now() >= party.refusingUntil) this.#parties.delete(party.name)
+    if (party.isIdle(performance.now())) this.#parties.delete(party.name)
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
@@ -188,14 +180,14 @@ export class FairLimit {
     if (this.#weight >= most || !party) return this.#weight < most
     if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
     // The first place of a party is its share, however many others there are.
-    if (now >= party.refusingUntil || party.inside === 0) return true
+    if (!party.isRefused(now) || party.inside === 0) return true
     return this.#weight < (refusingPlaces?.(party.refusedShare) ?? most) && !this.#hasServedRequest(now)
   }
 
   /** Whether a request of a party that is served in full has begun a moment ago. */
   #hasServedRequest(now: number): boolean {
     const { yieldMs = 0 } = this.#options
-    if (yieldMs) for (const { party, since } of this.#inside) if (now >= party.refusingUntil && now - since < yieldMs) return true
+    if (yieldMs) for (const { party, since } of this.#inside) if (!party.isRefused(now) && now - since < yieldMs) return true
     return false
   }
 
@@ -206,7 +198,7 @@ export class FairLimit {
 
   #place(party: Party, weight: number, since: number): Place {
     const place: Place = { party, weight, since }
-    party.refusedShare -= SHARE_OF_ONE * party.refusedShare
+    party.notePlace()
     this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
@@ -235,13 +227,14 @@ export class FairLimit {
       }
       passed = 0
       this.#waiting--
+      party.inflow.served()
       next.waiter.enter(this.#place(party, next.weight, now))
     }
   }
 
   /** While requests of the party are refused, a late one would be served only to be the slowest of all, and keep a newer one waiting. */
-  #nextOf(party: Party, now: number): Waiting | undefined {
-    if (now >= party.refusingUntil) return party.waiting.shift()
+  #nextOf(party: Party, now: number): Waiting<Place> | undefined {
+    if (!party.isRefused(now)) return party.waiting.shift()
     this.#refuseLate(party, now)
     return party.waiting.pop()
   }
@@ -253,7 +246,10 @@ export class FairLimit {
       if (now - place.since < countedMs) break
       this.#uncount(place)
     }
-    for (const party of this.#turns) this.#refuseLate(party, now)
+    for (const party of this.#turns) {
+      this.#noticeFlood(party, now)
+      this.#refuseLate(party, now)
+    }
     this.#admit(now)
     if (this.#waiting || now < this.#refusingUntil) return
     clearInterval(this.#sweeper)
@@ -261,27 +257,35 @@ export class FairLimit {
     for (const party of this.#parties.values()) this.#forgetIdle(party)
   }
 
+  #noticeFlood(party: Party, now: number): void {
+    const { floodWaiting = Number.POSITIVE_INFINITY } = this.#options
+    if (party.inflow.endInterval(party.waiting.length > floodWaiting)) this.#beginRefusing(party, now)
+  }
+
   #refuseLate(party: Party, now: number): void {
     const { waitMs, refusingWaitMs } = this.#options
-    for (let [oldest] = party.waiting; oldest; [oldest] = party.waiting) {
-      if (now - oldest.since < (now < party.refusingUntil ? refusingWaitMs : waitMs)) return
+    for (let count = 0; count < REFUSED_AT_ONCE; count++) {
+      const [oldest] = party.waiting
+      if (!oldest || now - oldest.since < (party.isRefused(now) ? refusingWaitMs : waitMs)) return
       this.#refuseOldest(party, now)
     }
   }
 
-  #refuseOldest(party: Party, now: number): void {
-    const oldest = party.waiting[0] as Waiting
-    party.refusingUntil = now + REFUSING_MS
+  #beginRefusing(party: Party, now: number): void {
+    party.beginRefusing(now)
     this.#refusingUntil = now + REFUSING_MS
-    party.refusedShare += SHARE_OF_ONE * (1 - party.refusedShare)
+  }
+
+  #refuseOldest(party: Party, now: number): void {
+    const oldest = party.waiting[0] as Waiting<Place>
+    this.#beginRefusing(party, now)
+    party.noteRefusal()
     this.#stopWaiting(party, oldest)
     oldest.waiter.refuse()
   }
 
-  #stopWaiting(party: Party, waiting: Waiting): void {
-    const at = party.waiting.indexOf(waiting)
-    if (at < 0) return
-    party.waiting.splice(at, 1)
+  #stopWaiting(party: Party, waiting: Waiting<Place>): void {
+    if (!party.remove(waiting)) return
     this.#waiting--
     if (party.waiting.length) return
     this.#turns.delete(party)

@@ -1,0 +1,70 @@
+/**
+ * Tells a flood from a burst, after which fewer requests come than are served, and from a pause, in which none is served. Burst and pause end by
+ * themselves, so the requests had better wait.
+ */
+
+/** In a flood of twice the capacity, two or three come for each one that is served. Callers who wait for their answers send as many as are served. */
+const EXCESS = 1.5
+/** The requests of a flood do not come evenly, so its intervals are judged together. */
+const INTERVALS = 4
+/** A queue that has been long for so many intervals, while requests keep coming, does not end by itself: a process that is busy also reads them late. */
+const LONG_INTERVALS = 25
+
+interface Interval {
+  came: number
+  served: number
+  turnedAway: number
+}
+
+const newInterval = (): Interval => ({ came: 0, served: 0, turnedAway: 0 })
+
+export class Inflow {
+  #current = newInterval()
+  /** The last intervals. */
+  #ended: Interval[] = []
+  #longIntervals = 0
+
+  /** A request has come and has to wait. */
+  came(): void {
+    this.#current.came++
+  }
+
+  /** A request that has waited is served. */
+  served(): void {
+    this.#current.served++
+  }
+
+  /** A request was refused, because too many wait. */
+  turnedAway(): void {
+    this.#current.turnedAway++
+  }
+
+  /** Begins anew, when nobody has waited. */
+  reset(): void {
+    this.#current = newInterval()
+    this.#ended = []
+    this.#longIntervals = 0
+  }
+
+  /** Ends an interval. @param isLong whether more wait than may without a flood @returns true for a flood */
+  endInterval(isLong: boolean): boolean {
+    this.#longIntervals = isLong && this.#current.came > 0 ? this.#longIntervals + 1 : 0
+    this.#ended.push(this.#current)
+    this.#current = newInterval()
+    if (this.#ended.length > INTERVALS) this.#ended.shift()
+    if (!isLong || this.#ended.length < INTERVALS) return false
+    return isFasterThanServed(this.#ended) || isFull(this.#ended) || this.#longIntervals >= LONG_INTERVALS
+  }
+}
+
+/** Without the interval in which most came: a burst, or what had to wait for a pause of the process. */
+function isFasterThanServed(intervals: readonly Interval[]): boolean {
+  const most = intervals.reduce((most, interval) => (interval.came > most.came ? interval : most))
+  const others = intervals.filter((interval) => interval !== most)
+  return intervals.every(({ served }) => served > 0) && sum(others, 'came') > EXCESS * sum(others, 'served')
+}
+
+const sum = (intervals: readonly Interval[], what: keyof Interval) => intervals.reduce((sum, interval) => sum + interval[what], 0)
+
+/** Work hangs, or a few more come than can be served. */
+const isFull = (intervals: readonly Interval[]) => intervals.filter(({ turnedAway }) => turnedAway > 0).length >= INTERVALS - 1
