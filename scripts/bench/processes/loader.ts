@@ -3,6 +3,7 @@
  * the cores with the processes that are measured.
  */
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface LoadOrder {
   url: string
@@ -10,6 +11,8 @@ export interface LoadOrder {
   headers: Record<string, string>
   connections: number
   seconds: number
+  /** Of all connections together, each of which sends at equal intervals. By default each sends again as soon as it has its answer. */
+  perSecond?: number | undefined
 }
 
 export interface LoadReport {
@@ -28,7 +31,7 @@ process.on('message', (order: LoadOrder) => {
   load(order).then((report) => process.send?.(report))
 })
 
-async function load({ url, path, headers, connections, seconds }: LoadOrder): Promise<LoadReport> {
+async function load({ url, path, headers, connections, seconds, perSecond }: LoadOrder): Promise<LoadReport> {
   const { hostname, port, host } = new URL(url)
   const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
   const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
@@ -36,14 +39,34 @@ async function load({ url, path, headers, connections, seconds }: LoadOrder): Pr
   const from = performance.now()
   const end = from + seconds * 1_000
   const open = () => connect(Number(port), hostname).setNoDelay()
-  await Promise.all(Array.from({ length: connections }, () => repeat(open, request, end, report)))
+  const pace = (connection: number) =>
+    paced(from, perSecond ? { everyMs: (connections / perSecond) * 1_000, share: connection / connections } : undefined)
+  await Promise.all(Array.from({ length: connections }, (_, connection) => repeat(open, request, end, report, pace(connection))))
   return { ...report, ms: performance.now() - from }
 }
 
-async function repeat(open: () => Socket, request: Buffer, end: number, report: LoadReport): Promise<void> {
+/** Returns a function that waits for the time of the next request. @param share of the interval by which the first one comes later */
+function paced(from: number, interval: { everyMs: number; share: number } | undefined): () => Promise<void> | undefined {
+  if (!interval) return () => undefined
+  let next = from + interval.share * interval.everyMs
+  return () => {
+    const waitMs = next - performance.now()
+    next += interval.everyMs
+    return waitMs > 0 ? sleep(waitMs) : undefined
+  }
+}
+
+async function repeat(
+  open: () => Socket,
+  request: Buffer,
+  end: number,
+  report: LoadReport,
+  turn: () => Promise<void> | undefined,
+): Promise<void> {
   let socket = open()
   let isRepeated = false
   while (performance.now() < end) {
+    await turn()
     const status = await send(socket, request)
     if (status === 200) report.served++
     else if (status !== undefined) report.refused++

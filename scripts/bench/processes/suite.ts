@@ -17,6 +17,12 @@ const CONNECTIONS = 20
 const ROUNDS = 5
 const SECONDS = 2
 const WARM_UP_SECONDS = 3
+/**
+ * The rate for two processes, of the throughput of one, at which the load, the processes and PostgreSQL do not take two cores from each other. One process
+ * gets half of it: with fewer requests in a turn of the event loop each costs more, in any process.
+ */
+const PACED_SHARE = 0.25
+const PACED_SECONDS = 5
 const KILL = { seconds: 5, afterMs: 2_000 }
 
 export const processes: Suite<null> = {
@@ -64,16 +70,23 @@ async function compare(bench: Bench): Promise<void> {
 async function compareRoutes(bench: Bench, load: Load, sides: [Process, Process]): Promise<void> {
   const headers = { authorization: `Bearer ${bench.account.secret}` }
   for (const { path, name, goal } of ROUTES) {
-    const loadOn = (side: Process, seconds: number) => load({ url: side.found, path, headers, seconds })
+    const loadOn = (side: Process, seconds: number, perSecond?: number) => load({ url: side.found, path, headers, seconds, perSecond })
     for (const side of sides) await loadOn(side, WARM_UP_SECONDS)
-    const figures = sides.map((): Figures[] => [])
-    for (let round = 0; round < ROUNDS; round++)
-      for (const index of round % 2 ? [1, 0] : [0, 1]) {
-        const side = sides[index] as Process
-        figures[index]?.push(await weigh(bench, side, () => loadOn(side, SECONDS)))
-      }
-    print(name, goal, mediansOf(figures[0]), mediansOf(figures[1]))
+    const [one, two] = await inTurn(sides, (side) => weigh(bench, side, () => loadOn(side, SECONDS)))
+    print(`${name}, ${CONNECTIONS} connections`, goal, one, two)
+    const perSecond = PACED_SHARE * one.perSecond
+    const rateOf = (side: Process) => (side === sides[0] ? perSecond / 2 : perSecond)
+    const [pacedOne, pacedTwo] = await inTurn(sides, (side) => weigh(bench, side, () => loadOn(side, PACED_SECONDS, rateOf(side))))
+    print(`${name}, ${(perSecond / 2).toFixed(0)} requests a second for each process`, undefined, pacedOne, pacedTwo)
   }
+}
+
+/** Measures one process and two in turn. @returns the medians of each */
+async function inTurn(sides: [Process, Process], measure: (side: Process) => Promise<Figures>): Promise<[Figures, Figures]> {
+  const figures: [Figures[], Figures[]] = [[], []]
+  for (let round = 0; round < ROUNDS; round++)
+    for (const index of round % 2 ? ([1, 0] as const) : ([0, 1] as const)) figures[index].push(await measure(sides[index]))
+  return [mediansOf(figures[0]), mediansOf(figures[1])]
 }
 
 async function weigh({ pids }: Bench, { child }: Process, run: () => Promise<LoadReport>): Promise<Figures> {
@@ -85,7 +98,7 @@ async function weigh({ pids }: Bench, { child }: Process, run: () => Promise<Loa
   return { perSecond: served / (ms / 1_000), nodeMs: nodeMs ?? Number.NaN, postgresMs: postgresMs ?? Number.NaN }
 }
 
-const mediansOf = (figures: Figures[] = []): Figures => {
+const mediansOf = (figures: Figures[]): Figures => {
   const of = (key: keyof Figures) => median(figures.map((figure) => figure[key]))
   return { perSecond: of('perSecond'), nodeMs: of('nodeMs'), postgresMs: of('postgresMs') }
 }
@@ -98,7 +111,7 @@ function print(name: string, goal: number | undefined, one: Figures, two: Figure
   const shown = ({ perSecond, nodeMs, postgresMs }: Figures) =>
     `${perSecond.toFixed(0)}/s with ${nodeMs.toFixed(3)} + ${postgresMs.toFixed(3)} ms of CPU`
   console.log(
-    `${name}, ${CONNECTIONS} connections: one process ${shown(one)}, two ${shown(two)}: ${times.toFixed(2)} times the requests${throughput}, ` +
+    `${name}: one process ${shown(one)}, two ${shown(two)}: ${times.toFixed(2)} times the requests${throughput}, ` +
       `${cpu.toFixed(2)} times the CPU of node (goal ${GOALS.cpu}${missed(cpu <= GOALS.cpu)})`,
   )
 }
