@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { FairLimit, type FairLimitOptions, type Place } from '../../src/platform/concurrency/fair-limit.ts'
+import { FairLimit, type Place } from '../../src/platform/concurrency/fair-limit.ts'
+import type { FairLimitOptions } from '../../src/platform/concurrency/fair-limit-options.ts'
 
 const OPTIONS: FairLimitOptions = {
   ...{ places: 4, competingPlaces: 3, refusingPlaces: () => 3, keptFree: 1 },
@@ -96,32 +97,39 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['b1', 'b2', 'a3'])
   })
 
-  it('keeps a party that is refused to one place while another is served, for a moment', () => {
-    const { come, end, inside, refused } = limitOf({ yieldMs: 10, mostWaiting: 4, refusingPlaces: () => 4, countedMs: 60_000 })
-    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9')
-    expect(refused).toEqual(['a5'])
-    end('a1')
-    expect(inside()).toEqual(['a2', 'a3', 'a4', 'a9'])
-    end('a2', 'a3')
-    expect(inside()).toEqual(['a4', 'a9', 'a8', 'a7'])
-    end('a4')
-    come('b1')
-    // Its places that end are not filled again.
-    end('a9', 'a8')
-    expect(inside()).toEqual(['a7', 'a6', 'b1'])
-    come('a10', 'a11')
-    end('a7')
-    expect(inside()).toEqual(['a6', 'b1'])
-    end('a6')
-    expect(inside()).toEqual(['b1', 'a11'])
-    end('b1')
-    expect(inside()).toEqual(['a11', 'a10'])
-    come('b2', 'a12', 'a13')
-    end('a11')
-    expect(inside()).toEqual(['a10', 'b2'])
-    vi.advanceTimersByTime(10)
-    end('a10')
-    expect(inside()).toEqual(['b2', 'a13', 'a12'])
+  describe('beside a party that is served', () => {
+    const options = { places: 4, competingPlaces: 4, keptFree: 0, yieldMs: 10, mostWaiting: 2, countedMs: 60_000 }
+
+    it('keeps a party that is refused to one place, for a moment', () => {
+      const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 3 })
+      come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7')
+      expect(refused).toEqual(['a5'])
+      end('a1', 'a2')
+      expect(inside()).toEqual(['a3', 'a4', 'a7'])
+      come('b1')
+      // Its places that end are not filled again.
+      end('a3', 'a4')
+      expect(inside()).toEqual(['a7', 'b1'])
+      end('a7')
+      expect(inside()).toEqual(['b1', 'a6'])
+      come('a8', 'a9')
+      end('b1')
+      expect(inside()).toEqual(['a6', 'a9', 'a8'])
+      come('b2', 'a10', 'a11')
+      end('a6', 'a9')
+      expect(inside()).toEqual(['a8', 'b2'])
+      vi.advanceTimersByTime(10)
+      end('a8')
+      expect(inside()).toEqual(['b2', 'a11', 'a10'])
+    })
+
+    it('leaves its places to a party that is refused but keeps all of them', () => {
+      const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 4 })
+      come('b1', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')
+      expect(refused).toEqual(['a4'])
+      end('a1')
+      expect(inside()).toEqual(['b1', 'a2', 'a3', 'a6'])
+    })
   })
 
   it('lets the parties that wait take turns, however long their queues are', () => {
@@ -307,15 +315,15 @@ describe('a fair limit', () => {
 
     it('refuses the many that are late when a flood is noticed in several parts', () => {
       const { come, end, refused } = limitOf({ ...options, mostWaiting: 200 })
-      come(...numbered(1, 100))
+      come(...numbered(1, 150))
       for (const served of [1, 2, 3, 4]) {
         end(`a${served}`)
-        come(...numbered(100 + served * 2, 2))
+        come(...numbered(150 + served * 2, 2))
         vi.advanceTimersByTime(SWEEP_MS)
       }
-      expect(refused).toHaveLength(32)
-      vi.advanceTimersByTime(SWEEP_MS)
       expect(refused).toHaveLength(64)
+      vi.advanceTimersByTime(SWEEP_MS)
+      expect(refused).toHaveLength(128)
     })
   })
 
@@ -327,6 +335,57 @@ describe('a fair limit', () => {
     end('a1', 'a2', 'a3', 'a4')
     come('a6', 'a7', 'a8', 'a9')
     expect(inside()).toEqual(['a5', 'a6', 'a7', 'a8'])
+  })
+
+  it('gives away the place of a request whose body does not arrive with its headers', () => {
+    const { limit, come, inside } = limitOf()
+    const slow = [1, 2, 3, 4].map(() => limit.tryEnter('strangers 1') as Place)
+    const bodies = slow.map((place) => {
+      const body = { complete: false }
+      place.body = body
+      return body
+    })
+    expect(limit.tryEnter('account b')).toBeUndefined()
+    Object.assign(bodies[0] ?? {}, { complete: true })
+    vi.advanceTimersByTime(5)
+    come('b1', 'b2', 'b3', 'b4')
+    expect(inside()).toEqual(['b1', 'b2', 'b3'])
+    expect(limit.taken).toBe(4)
+    for (const place of slow) limit.leave(place)
+    expect(inside()).toEqual(['b1', 'b2', 'b3', 'b4'])
+  })
+
+  it('gives a place at once that work of long ago still has', () => {
+    const { come, inside } = limitOf()
+    come('a1', 'a2', 'a3', 'a4')
+    vi.advanceTimersByTime(200)
+    come('a5')
+    expect(inside()).toContain('a5')
+  })
+
+  it('offers a free place to every party, also after one whose requests are all late', () => {
+    const { come, end, inside, refused } = limitOf({ places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 1, refusingWaitMs: 5 })
+    come('a1', 'a2', 'a3')
+    vi.advanceTimersByTime(6)
+    come('c1')
+    end('a1')
+    expect([inside(), refused]).toEqual([['c1'], ['a2', 'a3']])
+  })
+
+  it('gives the places of thousands of callers on who have hung up meanwhile', () => {
+    const limit = new FairLimit({ ...OPTIONS, places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 2_000 })
+    const first = limit.tryEnter('a') as Place
+    let left = 0
+    for (let count = 0; count < 2_000; count++)
+      limit.wait('a', {
+        enter: (place) => {
+          left++
+          limit.leave(place)
+        },
+        refuse: () => expect.unreachable(),
+      })
+    limit.leave(first)
+    expect([left, limit.taken, limit.waiting]).toEqual([2_000, 0, 0])
   })
 
   it('counts heavy work with its weight', () => {
@@ -367,5 +426,13 @@ describe('a fair limit', () => {
     come(...Array.from({ length: 2_050 }, (_, index) => `a${index}`))
     await vi.advanceTimersByTimeAsync(0)
     expect(refused).toEqual(['a2049'])
+  })
+
+  it('gives the room of the longest queue to others when all queues together are full', async () => {
+    const { come, refused } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 5_000 })
+    come(...Array.from({ length: 2_049 }, (_, index) => `a${index}`))
+    come('b1', 'c1', 'b2')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(refused).toEqual(['a2048', 'a2047', 'a2046'])
   })
 })

@@ -30,6 +30,14 @@ it('lets a chunk wait for a request in progress, but not for long', async () => 
   expect(handled).toBe(2)
 })
 
+it('forgets a request of which nobody says that it has ended, also without uploads', () => {
+  vi.useFakeTimers()
+  const left = requestBegins()
+  vi.advanceTimersByTime(101)
+  requestEnds(requestBegins())
+  expect(left.item).toBeUndefined()
+})
+
 it('does not wait for a request that has ended, nor for one that takes long', async () => {
   vi.useFakeTimers()
   requestEnds(requestBegins())

@@ -1,47 +1,11 @@
 /**
  * A limit on the work in progress that is fair among parties. Each party waits in a queue of its own, and the queues take turns, so a
- * party that floods waits behind itself only. Under overload waiting longer helps nobody: the newest request of a party is served first,
- * and the oldest are refused.
+ * party that floods waits behind itself only. In a flood (inflow.ts) waiting longer helps nobody: the newest request of the party is served
+ * first, and the oldest are refused.
  */
 import { CompetingAccounts } from './competing-accounts.ts'
+import type { FairLimitOptions } from './fair-limit-options.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
-
-export interface FairLimitOptions {
-  /** The places while one party is alone and nobody is refused. */
-  places: number
-  /** The places while several parties compete. By default all. */
-  competingPlaces?: number
-  /**
-   * A party whose requests are refused gets a place beyond its first only while fewer than this are taken: with fewer in progress, each ends sooner.
-   * By default it is treated as without refusals.
-   * @param refusedShare of the last hundreds of its requests, from 0 to 1
-   */
-  refusingPlaces?: (refusedShare: number) => number
-  /** The places that a party leaves free for others while several compete. */
-  keptFree: number
-  /** True if a party leaves them free even while it is alone, because its work holds places for minutes. */
-  isAlwaysShared?: boolean
-  /** The number of requests of a party that may wait. One more takes the place of the one that has waited longest. */
-  mostWaiting: number
-  /**
-   * With more than this waiting, a party that floods (inflow.ts) is refused; until then one beyond `mostWaiting` is refused by itself. By default
-   * a party is refused as soon as one of its requests is.
-   */
-  floodWaiting?: number
-  /** The longest wait; and the longest wait in a party whose requests are being refused. */
-  waitMs: number
-  refusingWaitMs: number
-  /**
-   * While a request of a party that is served in full is in progress, a party whose requests are refused keeps to one place, for this time at
-   * most. By default it keeps its places.
-   */
-  yieldMs?: number
-  /**
-   * Work that takes longer than this no longer counts: it probably waits for a client, a lock or a slow statement, which have limits of
-   * their own.
-   */
-  countedMs?: number
-}
 
 interface WaitOptions {
   refusal: () => Error
@@ -53,15 +17,19 @@ export interface Place {
   readonly party: Party
   readonly weight: number
   readonly since: number
+  /** The request, if it has a body. Until that has arrived, the work does not use its place, and others may have it. */
+  body?: { readonly complete: boolean }
 }
 
 type Party = WaitingParty<Place>
 
 const SWEEP_MS = 20
+/** A body that has not arrived after this time comes in packets of its own. */
+const BODY_ARRIVES_MS = 5
 /** The number of waiting requests of all parties together. */
 const MOST_WAITING = 2_048
 /** When a flood is noticed, many have waited for too long. Others need not wait until all of them are refused. */
-const REFUSED_AT_ONCE = 32
+const REFUSED_AT_ONCE = 64
 
 export class FairLimit {
   readonly #options: FairLimitOptions
@@ -75,6 +43,7 @@ export class FairLimit {
   #waiting = 0
   #refusingUntil = 0
   #sweeper: NodeJS.Timeout | undefined
+  #isAdmitting = false
 
   constructor(options: FairLimitOptions) {
     this.#options = options
@@ -95,14 +64,18 @@ export class FairLimit {
     const now = performance.now()
     this.#accounts.notice(name, now)
     const party = this.#parties.get(name)
-    if (party?.waiting.length || !this.#hasPlaceFor(party, now)) return undefined
+    if (party?.waiting.length) return undefined
+    if (!this.#hasPlaceFor(party, now)) {
+      this.#uncountIdle(now)
+      if (!this.#hasPlaceFor(party, now)) return undefined
+    }
     return this.#place(party ?? this.#newParty(name), weight, now)
   }
 
   /** Waits for a place, after `tryEnter` has given none. @returns stops waiting */
   wait(name: string, waiter: Waiter<Place>, weight = 1): () => void {
     const now = performance.now()
-    if (this.#isFull(name, now)) {
+    if (this.#turnsAway(name, now)) {
       queueMicrotask(() => waiter.refuse())
       return () => {}
     }
@@ -116,12 +89,24 @@ export class FairLimit {
     return () => this.#stopWaiting(party, waiting)
   }
 
-  #isFull(name: string, now: number): boolean {
-    if (this.#waiting >= MOST_WAITING) return true
+  #turnsAway(name: string, now: number): boolean {
     const { mostWaiting, floodWaiting } = this.#options
     const party = this.#parties.get(name)
-    if (!party || floodWaiting === undefined || party.isRefused(now) || party.waiting.length < mostWaiting) return false
+    if (!party || floodWaiting === undefined || party.isRefused(now) || party.waiting.length < mostWaiting)
+      return this.#waiting >= MOST_WAITING && !this.#makeRoom(party?.waiting.length ?? 0, now)
     party.inflow.turnedAway()
+    return true
+  }
+
+  /** If all queues together are full, the longest gives way to the others. @param waiting the length of the queue that needs room */
+  #makeRoom(waiting: number, now: number): boolean {
+    let longest: Party | undefined
+    for (const party of this.#turns) if (party.waiting.length > (longest?.waiting.length ?? waiting)) longest = party
+    // The one that would be served last.
+    const last = longest?.waiting.at(longest.isRefused(now) ? 0 : -1)
+    if (!longest || !last) return false
+    this.#stopWaiting(longest, last)
+    last.waiter.refuse()
     return true
   }
 
@@ -179,9 +164,10 @@ export class FairLimit {
     const most = this.#mostPlaces(now)
     if (this.#weight >= most || !party) return this.#weight < most
     if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
-    // The first place of a party is its share, however many others there are.
+    // None of the following takes away the first place of a party.
     if (!party.isRefused(now) || party.inside === 0) return true
-    return this.#weight < (refusingPlaces?.(party.refusedShare) ?? most) && !this.#hasServedRequest(now)
+    const refusing = refusingPlaces?.(party.refusedShare) ?? most
+    return refusing >= most || (this.#weight < refusing && !this.#hasServedRequest(now))
   }
 
   /** Whether a request of a party that is served in full has begun a moment ago. */
@@ -214,21 +200,31 @@ export class FairLimit {
 
   /** Gives free places to the parties in turn. */
   #admit(now: number): void {
+    // A place that is given back at once, by a caller who has hung up, is given on by the same loop. Each of them in a call of its own could be too many.
+    if (this.#isAdmitting) return
+    this.#isAdmitting = true
+    try {
+      this.#giveTurns(now)
+    } finally {
+      this.#isAdmitting = false
+    }
+  }
+
+  #giveTurns(now: number): void {
     let passed = 0
     while (passed < this.#turns.size && this.#weight < this.#mostPlaces(now)) {
       const [party] = this.#turns as Iterable<Party>
       if (!party) return
       this.#turns.delete(party)
       const next = this.#hasPlaceFor(party, now) ? this.#nextOf(party, now) : undefined
-      if (party.waiting.length) this.#turns.add(party)
-      if (!next) {
-        passed++
-        continue
-      }
-      passed = 0
-      this.#waiting--
-      party.inflow.served()
-      next.waiter.enter(this.#place(party, next.weight, now))
+      const isWaiting = party.waiting.length > 0
+      if (isWaiting) this.#turns.add(party)
+      if (next) {
+        passed = 0
+        this.#waiting--
+        party.inflow.served()
+        next.waiter.enter(this.#place(party, next.weight, now))
+      } else if (isWaiting) passed++
     }
   }
 
@@ -241,11 +237,7 @@ export class FairLimit {
 
   #sweep(): void {
     const now = performance.now()
-    const { countedMs = Number.POSITIVE_INFINITY } = this.#options
-    for (const place of this.#inside) {
-      if (now - place.since < countedMs) break
-      this.#uncount(place)
-    }
+    this.#uncountIdle(now)
     for (const party of this.#turns) {
       this.#noticeFlood(party, now)
       this.#refuseLate(party, now)
@@ -255,6 +247,16 @@ export class FairLimit {
     clearInterval(this.#sweeper)
     this.#sweeper = undefined
     for (const party of this.#parties.values()) this.#forgetIdle(party)
+  }
+
+  /** Takes the places of work that takes long, or whose body has not arrived with its headers. */
+  #uncountIdle(now: number): void {
+    const { countedMs = Number.POSITIVE_INFINITY } = this.#options
+    for (const place of this.#inside) {
+      const ageMs = now - place.since
+      if (ageMs < BODY_ARRIVES_MS) return
+      if (ageMs >= countedMs || place.body?.complete === false) this.#uncount(place)
+    }
   }
 
   #noticeFlood(party: Party, now: number): void {

@@ -7,7 +7,10 @@
 const EXCESS = 1.5
 /** The requests of a flood do not come evenly, so its intervals are judged together. */
 const INTERVALS = 4
-/** A queue that has been long for so many intervals, while requests keep coming, does not end by itself: a process that is busy also reads them late. */
+/**
+ * A queue that has been long for so many intervals, while requests keep coming, is not that of a burst. The rates do not always show a flood, because
+ * a busy process reads requests late.
+ */
 const LONG_INTERVALS = 25
 
 interface Interval {
@@ -53,18 +56,18 @@ export class Inflow {
     this.#current = newInterval()
     if (this.#ended.length > INTERVALS) this.#ended.shift()
     if (!isLong || this.#ended.length < INTERVALS) return false
-    return isFasterThanServed(this.#ended) || isFull(this.#ended) || this.#longIntervals >= LONG_INTERVALS
+    return isFasterThanServed(this.#ended) || wasFull(this.#ended) || this.#longIntervals >= LONG_INTERVALS
   }
 }
 
 /** Without the interval in which most came: a burst, or what had to wait for a pause of the process. */
 function isFasterThanServed(intervals: readonly Interval[]): boolean {
-  const most = intervals.reduce((most, interval) => (interval.came > most.came ? interval : most))
+  const most = intervals.reduce((one, other) => (other.came > one.came ? other : one))
   const others = intervals.filter((interval) => interval !== most)
   return intervals.every(({ served }) => served > 0) && sum(others, 'came') > EXCESS * sum(others, 'served')
 }
 
-const sum = (intervals: readonly Interval[], what: keyof Interval) => intervals.reduce((sum, interval) => sum + interval[what], 0)
+const sum = (intervals: readonly Interval[], what: keyof Interval) => intervals.reduce((total, interval) => total + interval[what], 0)
 
-/** Work hangs, or a few more come than can be served. */
-const isFull = (intervals: readonly Interval[]) => intervals.filter(({ turnedAway }) => turnedAway > 0).length >= INTERVALS - 1
+/** The queue was full nearly all the time: work hangs, or a few more come than can be served. */
+const wasFull = (intervals: readonly Interval[]) => intervals.filter(({ turnedAway }) => turnedAway > 0).length >= INTERVALS - 1

@@ -15,7 +15,11 @@ const requests = new InProgress<number>()
 const waiting: (() => void)[] = []
 
 /** Counts a request as in progress, until it ends or is not short any more. */
-export const requestBegins = (): Entry<number> => requests.add(performance.now())
+export function requestBegins(): Entry<number> {
+  // Nobody says that a request has ended whose caller has hung up, and without uploads nobody would look.
+  hasShortRequest()
+  return requests.add(performance.now())
+}
 export const requestEnds = (request: Entry<number>): void => requests.remove(request)
 
 /**

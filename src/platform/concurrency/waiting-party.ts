@@ -1,7 +1,7 @@
 /** A party of a limit (fair-limit.ts): what it has in progress, and its queue. */
 import { Inflow } from './inflow.ts'
 
-/** Waits for a place. Exactly one of its functions is called, later. */
+/** Waits for a place. One of its functions is called later, unless it stops waiting. */
 export interface Waiter<Place> {
   enter(place: Place): void
   refuse(): void

@@ -13,6 +13,7 @@ import { tooBusy } from './errors.ts'
 import { refusals, showLimit } from './metrics.ts'
 import { PacedRefusals } from './paced-refusals.ts'
 import { RPC_PREFIX } from './rpc.ts'
+import { hasBody } from './slow-clients.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,7 +30,7 @@ declare module 'fastify' {
 
 /**
  * A burst of a party may wait, because that is better than an error: a fast processor answers a thousand short reads within a third of a second.
- * What comes in a tenth of a second at 80 % of its capacity is 300, so that a pause of the process or the database is no flood. While requests of the party
+ * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length is no flood. While requests of the party
  * are refused, others come all the time, and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once
  * use the process and the database nearly in full, because short reads and writes share round trips, and few enough are begun to be answered soon if
  * all come at once.
@@ -82,7 +83,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
         enter: (place) => {
           // A caller that has hung up gets no answer, and its request is dropped.
           if (reply.raw.destroyed) return limit.leave(place)
-          request.place = place
+          takePlace(request, place)
           runFor(party, done)
         },
         refuse: () => refuse(request, done),
@@ -117,13 +118,15 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
         const party = partyOf(request)
         const weight = weightOf(request.url)
         request.party = party
-        request.place = limit.tryEnter(party, weight)
         if (!config.isUpload) request.inProgress = requestBegins()
-        if (request.place) runFor(party, done)
-        else enterLater(request, reply, party, weight, done)
+        const place = limit.tryEnter(party, weight)
+        if (!place) return enterLater(request, reply, party, weight, done)
+        takePlace(request, place)
+        runFor(party, done)
       })
       // The stream of a body runs outside of the context of its request. A request without a body is still inside.
       app.addHook('preHandler', ({ party }, _, done) => (party === undefined || party === currentParty() ? done() : runFor(party, done)))
+      // It does not run if the caller hangs up: the work goes on for some time, and counts for `countedMs`.
       app.addHook('onResponse', (request, reply, done) => {
         const { place, context, inProgress } = request
         if (inProgress) requestEnds(inProgress)
@@ -153,6 +156,11 @@ function watchEventLoop() {
 }
 
 type Done = (error?: Error) => void
+
+function takePlace(request: FastifyRequest, place: Place): void {
+  request.place = place
+  if (hasBody(request)) place.body = request.raw
+}
 
 function strangerParty(ip: string): string {
   let sum = 0

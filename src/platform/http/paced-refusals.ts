@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 
-/** A connection that sends a request within this time after a refusal has ignored Retry-After. */
+/** A connection that sends a request within this time after a refusal has probably ignored Retry-After. That of a proxy may carry another caller. */
 const REPEATED_WITHIN_MS = 1_000
 const HELD_MS = { least: 100, most: 250 }
 const PER_RESPONSE = 4

@@ -123,7 +123,8 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
   })
 }
 
-const hasBody = ({ headers }: FastifyRequest) => headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+export const hasBody = ({ headers }: Pick<FastifyRequest, 'headers'>) =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
 /** A body without a stated length may be as large as its route admits. */
 function kindOf({ headers, routeOptions: { bodyLimit, config } }: FastifyRequest): Receiving['kind'] {
