@@ -355,6 +355,23 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['b1', 'b2', 'b3', 'b4'])
   })
 
+  it('counts a party as one that comes again when its work of long ago loses its place', () => {
+    const { limit } = limitOf({ competingPlaces: 4 })
+    for (const party of ['account a', 'account b', 'account b', 'account b']) expect(limit.tryEnter(party)).toBeDefined()
+    vi.advanceTimersByTime(200)
+    // The fourth place is kept for others.
+    expect([1, 2, 3, 4].map(() => limit.tryEnter('account a') !== undefined)).toEqual([true, true, true, false])
+  })
+
+  it('gives the places of idle work to those that wait before others', () => {
+    const { limit, come, inside } = limitOf({ places: 2, competingPlaces: 2, keptFree: 0 })
+    for (const place of [limit.tryEnter('strangers 1'), limit.tryEnter('strangers 1')]) (place as Place).body = { complete: false }
+    come('a1')
+    vi.advanceTimersByTime(6)
+    come('b1')
+    expect(inside()).toEqual(['a1', 'b1'])
+  })
+
   it('gives a place at once that work of long ago still has', () => {
     const { come, inside } = limitOf()
     come('a1', 'a2', 'a3', 'a4')

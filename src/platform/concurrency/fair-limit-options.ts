@@ -35,3 +35,8 @@ export interface FairLimitOptions {
    */
   countedMs?: number
 }
+
+export interface WaitOptions {
+  refusal: () => Error
+  signal?: AbortSignal
+}

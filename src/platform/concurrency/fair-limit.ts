@@ -4,13 +4,8 @@
  * first, and the oldest are refused.
  */
 import { CompetingAccounts } from './competing-accounts.ts'
-import type { FairLimitOptions } from './fair-limit-options.ts'
+import type { FairLimitOptions, WaitOptions } from './fair-limit-options.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
-
-interface WaitOptions {
-  refusal: () => Error
-  signal?: AbortSignal
-}
 
 /** A place, from `enter` to `leave`. */
 export interface Place {
@@ -18,7 +13,7 @@ export interface Place {
   readonly weight: number
   readonly since: number
   /** The request, if it has a body. Until that has arrived, the work does not use its place, and others may have it. */
-  body?: { readonly complete: boolean }
+  body?: { readonly complete: boolean } | undefined
 }
 
 type Party = WaitingParty<Place>
@@ -63,13 +58,17 @@ export class FairLimit {
   tryEnter(name: string, weight = 1): Place | undefined {
     const now = performance.now()
     this.#accounts.notice(name, now)
-    const party = this.#parties.get(name)
-    if (party?.waiting.length) return undefined
-    if (!this.#hasPlaceFor(party, now)) {
-      this.#uncountIdle(now)
-      if (!this.#hasPlaceFor(party, now)) return undefined
+    if (!this.#isOpenTo(name, now)) {
+      // Those that wait get the places of idle work first.
+      this.#admit(now)
+      if (!this.#isOpenTo(name, now)) return undefined
     }
-    return this.#place(party ?? this.#newParty(name), weight, now)
+    return this.#place(this.#parties.get(name) ?? this.#newParty(name), weight, now)
+  }
+
+  #isOpenTo(name: string, now: number): boolean {
+    const party = this.#parties.get(name)
+    return !party?.waiting.length && this.#hasPlaceFor(party, now)
   }
 
   /** Waits for a place, after `tryEnter` has given none. @returns stops waiting */
@@ -156,18 +155,19 @@ export class FairLimit {
   }
 
   #forgetIdle(party: Party): void {
-    if (party.isIdle(performance.now())) this.#parties.delete(party.name)
+    if (party.isIdle(performance.now()) && this.#parties.get(party.name) === party) this.#parties.delete(party.name)
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
-    const { refusingPlaces, keptFree, isAlwaysShared } = this.#options
+    const { competingPlaces, refusingPlaces, keptFree, isAlwaysShared } = this.#options
     const most = this.#mostPlaces(now)
     if (this.#weight >= most || !party) return this.#weight < most
     if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
     // None of the following takes away the first place of a party.
     if (!party.isRefused(now) || party.inside === 0) return true
     const refusing = refusingPlaces?.(party.refusedShare) ?? most
-    return refusing >= most || (this.#weight < refusing && !this.#hasServedRequest(now))
+    if (this.#weight >= refusing) return false
+    return refusing >= (competingPlaces ?? most) || !this.#hasServedRequest(now)
   }
 
   /** Whether a request of a party that is served in full has begun a moment ago. */
@@ -193,6 +193,8 @@ export class FairLimit {
 
   #uncount(place: Place): void {
     if (!this.#inside.delete(place)) return
+    // An old set of places would keep the request.
+    place.body = undefined
     place.party.inside -= place.weight
     this.#weight -= place.weight
     this.#forgetIdle(place.party)
@@ -204,6 +206,7 @@ export class FairLimit {
     if (this.#isAdmitting) return
     this.#isAdmitting = true
     try {
+      this.#uncountIdle(now)
       this.#giveTurns(now)
     } finally {
       this.#isAdmitting = false
@@ -237,7 +240,6 @@ export class FairLimit {
 
   #sweep(): void {
     const now = performance.now()
-    this.#uncountIdle(now)
     for (const party of this.#turns) {
       this.#noticeFlood(party, now)
       this.#refuseLate(party, now)

@@ -159,7 +159,8 @@ type Done = (error?: Error) => void
 
 function takePlace(request: FastifyRequest, place: Place): void {
   request.place = place
-  if (hasBody(request)) place.body = request.raw
+  // The body of a GET, if it has one, is not waited for.
+  if (request.method !== 'GET' && hasBody(request)) place.body = request.raw
 }
 
 function strangerParty(ip: string): string {
