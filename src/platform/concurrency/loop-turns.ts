@@ -17,7 +17,7 @@ const waiting: (() => void)[] = []
 /** Counts a request as in progress, until it ends or is not short any more. */
 export function requestBegins(): Entry<number> {
   // Nobody says that a request has ended whose caller has hung up, and without uploads nobody would look.
-  hasShortRequest()
+  keepShortRequests()
   return requests.add(performance.now())
 }
 export const requestEnds = (request: Entry<number>): void => requests.remove(request)
@@ -34,7 +34,7 @@ export function chunkTurn(): Promise<void> {
 
 /** A chunk waits in full, even if the requests end sooner: a caller who sends one after another would meet a chunk in each gap. */
 function nextTurn(): void {
-  if (hasShortRequest()) setTimeout(takeTurn, PATIENCE_MS)
+  if (keepShortRequests()) setTimeout(takeTurn, PATIENCE_MS)
   else setImmediate(takeTurn)
 }
 
@@ -43,7 +43,8 @@ function takeTurn(): void {
   if (waiting.length) nextTurn()
 }
 
-function hasShortRequest(): boolean {
+/** Forgets the requests that are not short any more. @returns whether one is left */
+function keepShortRequests(): boolean {
   const begin = performance.now() - SHORT_MS
   for (const request of requests) {
     if (request.item > begin) return true
