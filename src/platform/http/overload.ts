@@ -32,7 +32,7 @@ declare module 'fastify' {
  * A burst of a party may wait, because that is better than an error: a fast processor answers a thousand short reads within a third of a second.
  * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length is no flood. While requests of the party
  * are refused, others come all the time, and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once
- * use the process and the database nearly in full, because short reads and writes share round trips, and few enough are begun to be answered soon if
+ * use nearly all of the process and the database, because short reads and writes share round trips, and few enough are begun to be answered soon if
  * all come at once.
  */
 const LIMIT = {
@@ -52,6 +52,8 @@ const BUSY_SAMPLE_MS = 50
 const IDLE_SAMPLES = 10
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
+/** The methods whose body is read before the work begins. */
+const AWAITED = new Set(['POST', 'PUT'])
 /** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
 const REFUSALS = [1, 2, 3].map((retryAfterSeconds) => tooBusy({ retryAfterSeconds }))
 const KNOWN_KEYS = 10_000
@@ -159,8 +161,8 @@ type Done = (error?: Error) => void
 
 function takePlace(request: FastifyRequest, place: Place): void {
   request.place = place
-  // The body of a GET, if it has one, is not waited for.
-  if (request.method !== 'GET' && hasBody(request)) place.body = request.raw
+  // Nobody waits for the body of a GET or HEAD, so the work uses its place without it.
+  if (AWAITED.has(request.method) && hasBody(request)) place.body = request.raw
 }
 
 function strangerParty(ip: string): string {
