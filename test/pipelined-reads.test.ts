@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runFor } from '../src/platform/concurrency/party.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
-import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
+import { OF_PAGES, PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database
@@ -28,6 +28,8 @@ async function pipelineBackend(): Promise<number | null> {
   )
   return row?.pid ?? null
 }
+/** Those who wait for the lock on `things`, but the connection that short pages share. A transaction sees them all the time, unlike pg_stat_activity. */
+const LOCK_WAITS = `select from pg_locks where not granted and relation = 'things'::regclass and pid <> $1`
 /** A statement is prepared from its third use on, and the first prepared one opens the connection. */
 const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 
@@ -126,5 +128,96 @@ it('reads inside a transaction the rows that the transaction has written', async
   await db.transaction(async () => {
     await db.execute(sql`insert into things values (101, 'only here')`)
     expect((await names([101]))[0]?.[0]?.name).toBe('only here')
+  })
+})
+
+describe('a page', () => {
+  const NEVER = new AbortController().signal
+  const page = (limit: number): Sql =>
+    sql`select id, pg_backend_pid() as pid, current_setting('application_name') as name from things order by id limit ${limit}::bigint`
+  const following = () => {
+    const found: unknown[] = []
+    const answered = (rows: unknown[]) => void found.push(...rows)
+    return {
+      found,
+      read: { statement: sql`select min(id) as least, pg_backend_pid() as pid from things`, label: 'following', answered },
+    }
+  }
+  /** Whether the page was read on the shared connection, the process that has answered it, and the number of its rows. */
+  async function read(limit: number, next = following()) {
+    const rows = await db.queryPrinted(page(limit), 'page', NEVER, next.read)
+    return { isShared: rows.textOf(0, 2) === OF_PAGES.name, pid: Number(rows.textOf(0, 1)), length: rows.length }
+  }
+  // The first ones open the connection, and a read is prepared from its third use on.
+  const known = (limit: number) => expect.poll(async () => (await read(limit)).isShared).toBe(true)
+
+  it('that was short is read on a connection of such pages, with what follows', async () => {
+    await known(10)
+    for (let round = 0; round < 3; round++) await read(10)
+    const ask = async () => {
+      const next = following()
+      const { pid, ...found } = await read(10, next)
+      return { ...found, next: next.found.map((row) => ({ ...(row as object), isBehind: (row as { pid: number }).pid === pid, pid: 0 })) }
+    }
+    // On a busy machine a page may go to the pool.
+    await expect.poll(ask).toEqual({ isShared: true, length: 10, next: [{ least: 1, isBehind: true, pid: 0 }] })
+    expect(await db.queryShortPrinted(page(11), 'page')).toBe(null)
+  })
+
+  it('that waits for a lock is moved to the pool with those behind it, and not tried again at once', async () => {
+    await known(12)
+    await known(13)
+    const { pid } = await read(13)
+    await other.query('begin; lock table things in access exclusive mode')
+    onTestFinished(async () => {
+      await other.query('rollback')
+    })
+    const waiting = [read(12), read(13)]
+    await expect.poll(async () => (await other.query(LOCK_WAITS, [pid])).rowCount).toBe(2)
+    await other.query('rollback')
+    expect((await Promise.all(waiting)).map(({ isShared, length }) => [isShared, length])).toEqual([
+      [false, 12],
+      [false, 13],
+    ])
+    expect(await db.queryShortPrinted(page(12), 'page')).toBe(null)
+    await known(14)
+  })
+
+  it('that takes too long is moved to the pool, and does not delay those behind it for long', async () => {
+    // The same statement takes as long as the row says.
+    await db.query(sql`create table delays as select 1 as id, 0::float8 as seconds`)
+    const slow = sql`select id, current_setting('application_name') as name, pg_sleep(seconds)::text from delays`
+    const sleep = () => db.queryPrinted(slow, 'slow', NEVER)
+    await expect.poll(async () => (await sleep()).textOf(0, 1)).toBe(OF_PAGES.name)
+    await known(17)
+    await db.query(sql`update delays set seconds = 0.5`)
+    const [slept, behind] = await Promise.all([sleep(), read(17)])
+    expect([slept.textOf(0, 1) === OF_PAGES.name, behind.length]).toEqual([false, 17])
+    expect(await db.queryShortPrinted(slow, 'slow')).toBe(null)
+    await known(18)
+  })
+
+  it('of a transaction is read on its connection', async () => {
+    await known(15)
+    await db.transaction(async () => {
+      expect(await db.queryShortPrinted(page(15), 'page')).toBe(null)
+      const [{ pid } = { pid: 0 }] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+      expect((await read(15)).pid).toBe(pid)
+    })
+  })
+
+  it('of a caller who has hung up is not sent', async () => {
+    await known(16)
+    const reason = new Error('The caller has hung up')
+    await expect(db.queryPrinted(page(16), 'page', AbortSignal.abort(reason))).rejects.toBe(reason)
+  })
+
+  it('that was short and has more than 32 MB now is refused in the usual way', async () => {
+    await db.query(sql`create table texts as select 1 as id, 'short' as text`)
+    const statement = sql`select id, text from texts`
+    const ask = () => db.queryPrinted(statement, 'texts', NEVER)
+    await expect.poll(async () => (await db.queryShortPrinted(statement, 'texts')) ?? (await ask().then(() => null))).not.toBe(null)
+    await db.query(sql`insert into texts select n, repeat('x', 1000000) from generate_series(1, 40) n`)
+    await expect(ask()).rejects.toThrow('The page has more than 32 MB; ask for fewer records with limit, or for fewer fields with fields')
   })
 })

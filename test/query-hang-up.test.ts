@@ -23,6 +23,8 @@ const noting = queriesAround(app.db, (run) =>
 Object.assign(app.db, noting)
 
 const CANCELED = '57014'
+/** A page that was short before waits on the connection of such pages first, and is not sent to the pool any more for a caller who has left. */
+const NOT_SENT_AGAIN = 'SERVICE_UNAVAILABLE'
 
 test.each([
   ['records/query by REST', `/api/table/${table.id}/records/query`, {}],
@@ -48,7 +50,8 @@ test.each([
     leaving.abort()
     await expect(answer).rejects.toThrow()
     await vi.waitUntil(async () => (await waiting()) === 0 && ended.length > before, { timeout: 20_000 })
-    expect(new Set(ended.slice(before))).toEqual(new Set([CANCELED]))
+    const isPage = path.includes('query')
+    expect(isPage ? [CANCELED, NOT_SENT_AGAIN] : [CANCELED]).toEqual(expect.arrayContaining(ended.slice(before)))
   } finally {
     await holder.end()
   }

@@ -9,14 +9,14 @@ import { isTracing } from '../tracing/tracing.ts'
 import { FairPool } from './fair-pool.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import type { ObserveStatement } from './observe-statements.ts'
-import { openPipelinedReads } from './pipelined-reads.ts'
+import { PageReader } from './page-reader.ts'
+import { OF_PAGES, openPipelinedReads } from './pipelined-reads.ts'
 import {
   type FollowingRead,
   MAX_LIFETIME_SECONDS,
   poolSettings,
   queryPlaces,
   runStatement,
-  runWithFollowing,
   watchConnections,
   withConnection,
 } from './pooled-statements.ts'
@@ -49,6 +49,11 @@ export const writesOfTable = (tableId: number): string => `table ${tableId}`
 export const writesOfAccount = (accountId: number): string => `account ${accountId}`
 
 export interface Database extends RecordsDatabase {
+  /**
+   * Like `queryPrinted`, for a page that this process knows to be short: it is sent at once, on the connection that such pages share.
+   * Returns null without asking if it is not known to be, and if it has to be asked for with `queryPrinted` after all.
+   */
+  queryShortPrinted(statement: Statement, label: string | undefined, following?: Following): Promise<PrintedRows | null>
   /**
    * Like `queryPrinted`, for a page of a list that is not of records.
    * @throws AppError 400 with more than 32 MB, of which no more is read then
@@ -147,7 +152,10 @@ export function openDatabase(
   let watched: { marker: string; committed: () => void } | undefined
   const queries = queryPlaces(size)
   const groupedWrites = new GroupedWrites(pool, observe)
-  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
+  const pipelining = { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs }
+  const pipelinedReads = openPipelinedReads(connection, pipelining)
+  const pipelinedPages = openPipelinedReads(connection, { ...pipelining, ...OF_PAGES })
+  const pages = new PageReader(pipelinedPages)
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
     const result = await dispatch({ text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }, options)
@@ -164,19 +172,23 @@ export function openDatabase(
     if (transaction) return transaction.run(statement, isPrinted)
     if (signal) {
       const next = following && named(following)
-      const read = () =>
-        withConnection(pool, signal, (connected, cancel) =>
-          next
-            ? runWithFollowing(connected, statement, next, limitOfRecords(cancel))
-            : runStatement(connected, statement, isPrinted, limitOfRecords(cancel)),
-        )
-      return queries.run(currentParty(), read, { signal, refusal: tooBusy })
+      const shared = isPrinted && !signal.aborted && (await pages.readShared(statement, () => ({ name: statement.name, next })))
+      return shared || readInPlace(statement, signal, isPrinted, next)
     }
     if (isList)
       return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, isPrinted, limitOfList(cancel)))
     const { name, text, values } = statement
     if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
     return runStatement(pool, statement, isPrinted)
+  }
+
+  /** Runs the statement in one of the places for queries, on a connection of its own. */
+  function readInPlace(statement: Named, signal: AbortSignal, isPrinted = false, next?: FollowingRead): Promise<pg.QueryResult> {
+    const read = () =>
+      withConnection(pool, signal, (connected, cancel) =>
+        isPrinted ? pages.readOn(connected, statement, next, limitOfRecords(cancel)) : runStatement(connected, statement),
+      )
+    return queries.run(currentParty(), read, { signal, refusal: tooBusy })
   }
 
   function named({ statement: { text, values }, label, answered }: Following): FollowingRead | undefined {
@@ -201,6 +213,13 @@ export function openDatabase(
       (await run(statement, label, { signal })).rows as Row[],
     queryPrinted: async (statement, label, signal, following) =>
       (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
+    queryShortPrinted: async ({ text, values }, label, following) => {
+      if (openTransaction()) return null
+      // Statements that are not sent do not count as used.
+      const sent = () => ({ name: label && prepared.nameOf(label, text), next: following && named(following) })
+      const page = await pages.readShared({ text, values }, sent)
+      return page && (page.rows as unknown as PrintedRows)
+    },
     listPrinted: async (statement, label) =>
       (await run(statement, label, { isPrinted: true, isList: true })).rows as unknown as PrintedRows,
     readShort: <Row>(statement: Statement, label: string) => readShort(statement, label) as Promise<Row[]>,
@@ -247,10 +266,12 @@ export function openDatabase(
     },
     abandon: () => {
       pipelinedReads.abandon()
+      pipelinedPages.abandon()
       pool.abandon()
     },
     close: async () => {
       await pipelinedReads.close()
+      await pipelinedPages.close()
       await prisma.close()
       await pool.end()
     },

@@ -8,13 +8,14 @@ import pg from 'pg'
 import { BoundedMap } from '../bounded-map.ts'
 import { currentParty } from '../concurrency/party.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
-import { hasTooManyPrepared, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
+import { hasTooManyPrepared, limitOfRecords, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent, cutConnection } from './silent-connections.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
 const STUCK_AFTER_MS = 20
 /** A statement that delays the others longer than this is cancelled and sent again on the pool, whose limits are higher. */
-const TIMEOUTS = '-c lock_timeout=50 -c statement_timeout=1000'
+const TIMEOUT_MS = 1_000
+const LOCK_TIMEOUT_MS = 50
 /** More than these timeouts, after which the server answers. */
 const SILENT_MS = 3_000
 const LOCK_TIMEOUT = '55P03'
@@ -25,7 +26,8 @@ const CANCELED = '57014'
  */
 const NOT_PREPARED = '26000'
 /** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
-const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
+const TIMED_OUT = new Set([LOCK_TIMEOUT, CANCELED])
+const SENT_AGAIN = new Set([...TIMED_OUT, NOT_PREPARED])
 /**
  * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its party use the pool, where
  * they delay only each other. It is larger than the piece in which small answers of several parties arrive together.
@@ -33,18 +35,28 @@ const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
 const LARGE_BYTES = 262_144
 const AWAY_MS = 30_000
 const MOST_AWAY = 1_000
+/** The shared connection cannot be told to stop. A page that turns out to be larger is sent again on the pool, which can. */
+const LIMIT = limitOfRecords(() => {})
 /** How long no new connection is tried after one could not be opened. */
 const RECONNECT_AFTER_MS = 1_000
 
 /** The name of the connection in pg_stat_activity. */
 export const PIPELINE_NAME = 'gridpost pipelined reads'
 
+/** What a statement took, after the answer before it if there was one. */
+export interface AnswerTimes {
+  /** The milliseconds for which this process had nothing to do. */
+  waitedMs: number
+  tookMs: number
+}
+
 export interface PipelinedReads {
   /**
    * Sends the statement together with the others of this turn of the event loop. The statement must only read.
+   * @param answered is called once the statement was answered
    * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
    */
-  run(statement: NamedStatement, isPrinted?: boolean): Promise<pg.QueryResult | null> | null
+  run(statement: NamedStatement, isPrinted?: boolean, answered?: (times: AnswerTimes) => void): Promise<pg.QueryResult | null> | null
   /** Closes the connection to a server that does not answer. */
   abandon(): void
   close(): Promise<void>
@@ -54,23 +66,40 @@ interface Pipeline {
   client: pg.Client
   stream: Socket
   openedAt: number
+  isCutByTimeout: boolean
   /** How many statements were sent and not answered yet. */
   pending: number
   answered: number
+  answeredAt: number
+  /** What `idleMs` was then. */
+  idleBefore: number
   /** How many bytes had been received when a statement was last answered. */
   receivedBefore: number
   isStuck: boolean
   watch: NodeJS.Timeout | undefined
 }
 
+const NOTHING_SENT = { pending: 0, answered: 0, answeredAt: 0, idleBefore: 0, receivedBefore: 0, isStuck: false, watch: undefined }
+
 interface PipelineOptions {
+  /** The name of the connection in pg_stat_activity. */
+  name?: string
+  timeoutMs?: number
+  /** Whether a timeout ends the connection, so that what waits behind the statement is sent again on the pool. */
+  isCutByTimeout?: boolean
   maxLifetimeSeconds: number
   observe: ObserveStatement | undefined
   silentMs: number
 }
 
+/** For the connection of pages: one of them may be followed by many that turn out to be as long. */
+export const OF_PAGES = { name: 'gridpost pipelined pages', timeoutMs: 100, isCutByTimeout: true }
+
 /** Connects at the first statement, and again after the connection was lost, has reached its lifetime or keeps too many statements. */
-export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds, observe, silentMs }: PipelineOptions): PipelinedReads {
+export function openPipelinedReads(
+  config: pg.ClientConfig,
+  { name = PIPELINE_NAME, timeoutMs = TIMEOUT_MS, isCutByTimeout = false, maxLifetimeSeconds, observe, silentMs }: PipelineOptions,
+): PipelinedReads {
   let open: Pipeline | undefined
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
@@ -81,8 +110,8 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   async function connect(): Promise<void> {
     const client = new pg.Client({
       ...config,
-      options: `${config.options ?? ''} ${TIMEOUTS}`,
-      application_name: PIPELINE_NAME,
+      options: `${config.options ?? ''} -c lock_timeout=${LOCK_TIMEOUT_MS} -c statement_timeout=${timeoutMs}`,
+      application_name: name,
       pipeline: true,
     })
     const forget = () => {
@@ -96,7 +125,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
       closeIfSilent(client, Math.min(SILENT_MS, silentMs))
-      open = { client, stream, openedAt: performance.now(), pending: 0, answered: 0, receivedBefore: 0, isStuck: false, watch: undefined }
+      open = { client, stream, openedAt: performance.now(), isCutByTimeout, ...NOTHING_SENT }
     } catch {
       // Until the next attempt reads go to the pool, which reports what is wrong with the database.
       mayOpenAt = performance.now() + RECONNECT_AFTER_MS
@@ -106,7 +135,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   }
 
   return {
-    run(statement, isPrinted) {
+    run(statement, isPrinted, answered) {
       const now = performance.now()
       if (!open) {
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
@@ -114,11 +143,12 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
       }
       const party = currentParty()
       if (open.isStuck || now < (awayUntil.get(party) ?? 0)) return null
-      const noteBytes = (bytes: number) => {
+      const noteAnswer = (bytes: number, times: AnswerTimes) => {
         if (bytes > LARGE_BYTES) awayUntil.set(party, performance.now() + AWAY_MS)
+        answered?.(times)
       }
       if (now - open.openedAt <= maxLifetimeSeconds * 1000 && !hasTooManyPrepared(open.client))
-        return send(open, statement, noteBytes, isPrinted)
+        return send(open, statement, noteAnswer, isPrinted)
       const { client } = open
       open = undefined
       // pg ends the connection after it has answered the pending statements.
@@ -136,13 +166,17 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   }
 }
 
-/** @param noteBytes gets the size of the answer */
+/** The milliseconds for which the event loop has had nothing to do, since the process began. */
+const idleMs = () => performance.eventLoopUtilization().idle
+
+/** @param noteAnswer gets the size of the answer, and what it took */
 async function send(
   pipeline: Pipeline,
   statement: NamedStatement,
-  noteBytes: (bytes: number) => void,
+  noteAnswer: (bytes: number, times: AnswerTimes) => void,
   isPrinted = false,
 ): Promise<pg.QueryResult | null> {
+  const [sentAt, idleAtSending] = [performance.now(), idleMs()]
   pipeline.pending++
   pipeline.watch ??= watch(pipeline)
   if (!pipeline.stream.writableCorked) {
@@ -150,18 +184,22 @@ async function send(
     setImmediate(() => pipeline.stream.uncork())
   }
   try {
-    return await (isPrinted ? runPrinted : runPrepared)(pipeline.client, statement)
+    return await (isPrinted ? runPrinted(pipeline.client, statement, LIMIT) : runPrepared(pipeline.client, statement))
   } catch (error) {
-    const { severity, code } = error instanceof pg.DatabaseError ? error : {}
-    if (severity === 'ERROR' && !(code && SENT_AGAIN.has(code))) throw error
+    const { severity, code = '' } = error instanceof pg.DatabaseError ? error : {}
+    if (severity === 'ERROR' && !SENT_AGAIN.has(code)) throw error
+    if (pipeline.isCutByTimeout && TIMED_OUT.has(code)) cutConnection(pipeline.client)
     // The statement was not run to its end, or the connection was lost. A read can be sent again.
     return null
   } finally {
     pipeline.pending--
     pipeline.answered++
     pipeline.isStuck = false
-    noteBytes(pipeline.stream.bytesRead - pipeline.receivedBefore)
+    const [now, idle] = [performance.now(), idleMs()]
+    const times = { tookMs: now - Math.max(sentAt, pipeline.answeredAt), waitedMs: idle - Math.max(idleAtSending, pipeline.idleBefore) }
+    noteAnswer(pipeline.stream.bytesRead - pipeline.receivedBefore, times)
     pipeline.receivedBefore = pipeline.stream.bytesRead
+    Object.assign(pipeline, { answeredAt: now, idleBefore: idle })
   }
 }
 

@@ -31,7 +31,8 @@ export interface RecordsNode {
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /**
-   * Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row.
+   * Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row. With a signal it must only
+   * read: a page that is known to be short is sent again if the connection is lost that short pages share.
    * @throws AppError 400 with a signal and more than 32 MB, of which no more is read then
    */
   queryPrinted(statement: Statement, label?: string, signal?: AbortSignal, following?: Following): Promise<PrintedRows>

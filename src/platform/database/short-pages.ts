@@ -1,0 +1,105 @@
+/**
+ * Knows which pages are short, so that they may share a connection (page-reader.ts). Whether one is depends on the values of its statement as much
+ * as on the text, and nobody can tell before: so it is measured.
+ */
+import { BoundedMap } from '../bounded-map.ts'
+import type { Statement } from './records-plane.ts'
+
+/** A page that takes longer on a connection of its own is not tried on the shared one. Other work of the machine is part of the time. */
+const SHORT_MS = 5
+/** A page for which this process waits longer there, on average, delays others for longer than it saves. */
+const MOST_WAITED_MS = 2
+/** While this process is busy, it waits for no page, but an average of this time from one answer to the next is no short page. */
+const MOST_TAKEN_MS = 10
+const MOST_BYTES = 131_072
+/** What the pages of a party that are under way on the shared connection may take together, and those of all parties: others wait behind them. */
+const MOST_UNDER_WAY_MS = { party: 20, all: 40 }
+/** The least that a page is expected to take. */
+const LEAST_MS = 0.3
+/** For how long a page that took too long there is not tried again. */
+const AVOIDED_MS = 60_000
+/** How much the last page counts in an average, and how many times the limit at most: the machine may have done something else. */
+const WEIGHT_OF_LAST = 0.1
+const MOST_COUNTED = 3
+
+const MOST_KNOWN = 1_000
+/** A statement with more is not remembered. */
+const MOST_CHARACTERS = 5_000
+
+interface KnownPage {
+  waitedMs: number
+  tookMs: number
+  avoidedUntil: number
+}
+
+/** What a page took on the shared connection. */
+export interface SharedPage {
+  /** For how long this process had nothing to do but wait for it. */
+  waitedMs: number
+  /** The time since the answer before it or, if that was earlier, since it was sent. */
+  tookMs: number
+  bytes: number
+}
+
+const newPage = (): KnownPage => ({ waitedMs: LEAST_MS, tookMs: LEAST_MS, avoidedUntil: 0 })
+
+export class ShortPages {
+  readonly #known = new BoundedMap<string, KnownPage>(MOST_KNOWN)
+  readonly #underWayMs = new Map<string, number>()
+  #allUnderWayMs = 0
+
+  /**
+   * Begins a page on the shared connection.
+   * @returns a function to call once it has ended: with what it took, with null if it was not answered there, and without an argument if it was not
+   * sent; undefined if the page is not known to be short, or if enough is under way
+   */
+  begin(statement: Statement, party: string): ((ended?: SharedPage | null) => void) | undefined {
+    const page = this.#known.get(nameOf(statement))
+    if (!page || performance.now() < page.avoidedUntil || !this.#hasRoom(party)) return undefined
+    const expectedMs = Math.max(page.waitedMs, LEAST_MS)
+    this.#count(party, expectedMs)
+    return (ended) => {
+      this.#count(party, -expectedMs)
+      if (ended) this.#noteShared(statement, page, ended)
+      else if (ended === null) avoid(page)
+    }
+  }
+
+  #hasRoom(party: string): boolean {
+    return this.#allUnderWayMs < MOST_UNDER_WAY_MS.all && (this.#underWayMs.get(party) ?? 0) < MOST_UNDER_WAY_MS.party
+  }
+
+  #count(party: string, ms: number): void {
+    this.#allUnderWayMs += ms
+    const underWayMs = (this.#underWayMs.get(party) ?? 0) + ms
+    // Sums of fractions do not end at zero exactly.
+    if (underWayMs < LEAST_MS / 2) this.#underWayMs.delete(party)
+    else this.#underWayMs.set(party, underWayMs)
+    if (!this.#underWayMs.size) this.#allUnderWayMs = 0
+  }
+
+  #noteShared(statement: Statement, page: KnownPage, { waitedMs, tookMs, bytes }: SharedPage): void {
+    page.waitedMs = average(page.waitedMs, waitedMs, MOST_WAITED_MS)
+    page.tookMs = average(page.tookMs, tookMs, MOST_TAKEN_MS)
+    if (page.waitedMs > MOST_WAITED_MS || page.tookMs > MOST_TAKEN_MS) avoid(page)
+    if (bytes > MOST_BYTES) this.#known.delete(nameOf(statement))
+  }
+
+  /** Notes a page that was read on a connection of its own. */
+  note(statement: Statement, { tookMs, bytes }: Pick<SharedPage, 'tookMs' | 'bytes'>): void {
+    if (tookMs > SHORT_MS || bytes > MOST_BYTES) return
+    const name = nameOf(statement)
+    if (name.length > MOST_CHARACTERS) return
+    const page = this.#known.get(name)
+    // A page that is known has its averages from the shared connection, unless it was avoided there for long.
+    if (!page || (page.avoidedUntil && performance.now() >= page.avoidedUntil)) this.#known.set(name, newPage())
+  }
+}
+
+function avoid(page: KnownPage): void {
+  page.avoidedUntil = performance.now() + AVOIDED_MS
+}
+
+const average = (before: number, last: number, limit: number) => before + WEIGHT_OF_LAST * (Math.min(last, MOST_COUNTED * limit) - before)
+
+const nameOf = ({ text, values }: Statement): string => `${text} ${JSON.stringify(values)}`
