@@ -1,6 +1,6 @@
 /** Parses and resolves date tokens, such as `today`, `-7d`, `start_of_last_month` and `start_of_month+7d` (contract.md §5). */
 import { addDays, addMonths, startOfMonths, startOfWeek, type WeekStart } from '../platform/time/time.ts'
-import { localDate, startOfDay } from '../platform/time/time-zones.ts'
+import { dayAt, localDate, startOfDay } from '../platform/time/time-zones.ts'
 
 /** The context in which a token is resolved. */
 export interface Moment {
@@ -61,7 +61,7 @@ export function dateMeant(token: Token, moment: Moment): string {
 }
 
 function dayOf(base: Base, { now, timeZone, weekStart }: Moment): string {
-  const today = localDate(now, timeZone)
+  const today = dayAt(now, timeZone).date
   if (base === 'now' || base === 'today') return today
   if (base === 'yesterday') return addDays(today, -1)
   if (base === 'tomorrow') return addDays(today, 1)

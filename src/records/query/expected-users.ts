@@ -10,7 +10,7 @@ import { memo } from '../../platform/memo.ts'
 import { readUsers, selectUsers, usersById } from '../cells/named.ts'
 
 /** More users are not expected, because a page that names one of them reads all. */
-const MOST_EXPECTED = 20
+const MOST_EXPECTED = 50
 
 /** Tables that were made alike share their fields, so this many of their accounts are told apart. */
 const MOST_ACCOUNTS = 1_000
@@ -44,7 +44,8 @@ export class ExpectedUsers {
   /** The users with the ids that the rows name. Reads those that were not expected. */
   async named(db: Database, ids: readonly number[]): Promise<ReadonlyMap<number, UserValue>> {
     const users = this.#users
-    const others = users ? ids.filter((id) => !this.#expected.includes(id)) : ids
+    const expected = new Set(this.#expected)
+    const others = users ? ids.filter((id) => !expected.has(id)) : ids
     if (users && !others.length) return users
     this.#namedBefore.set(this.#accountId, [...new Set([...ids, ...this.#expected])].slice(0, MOST_EXPECTED))
     const read = await readUsers(db, this.#accountId, others)

@@ -1,9 +1,11 @@
 /** Writes the rows of a page as JSON, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
 
+import type { UserValue } from '../../fields/cell.ts'
 import { type CellJson, type JsonById, jsonPiece } from '../../fields/cell-json.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
+import { BoundedMap } from '../../platform/bounded-map.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { outdated } from '../../platform/database/outdated-definition.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
@@ -84,10 +86,26 @@ async function readNamed(
 ): Promise<(column: ReferringColumn) => JsonById> {
   const idsOf = (isMeant: (column: ReferringColumn) => boolean) => idsIn(columns.map(isMeant), rows)
   const ids = idsOf(({ names }) => names === 'users')
-  const users = jsonById(ids.length ? await expected.named(db, ids) : new Map())
+  const users = usersJson(ids.length ? await expected.named(db, ids) : NOBODY)
   const records = await readTitles(db, lookups, (id) => idsOf(({ names, tableId }) => names === 'records' && tableId === id))
   const titles = new Map([...records].map(([tableId, named]) => [tableId, jsonById(named)]))
   return ({ names, tableId }) => (names === 'users' ? users : titles.get(names === 'records' ? (tableId ?? 0) : 0)) ?? NONE
+}
+
+const NOBODY: ReadonlyMap<number, UserValue> = new Map()
+const MOST_USERS = 5_000
+/** The users whom pages have named last, as JSON. It is used again while they have the same name and address. */
+const namedUsers = new BoundedMap<number, { email: string; name: string; json: JsonPiece }>(MOST_USERS)
+
+const usersJson = (users: ReadonlyMap<number, UserValue>): JsonById => new Map([...users].map(([id, user]) => [id, userJson(user)]))
+
+function userJson(user: UserValue): JsonPiece {
+  const { id, email, name } = user
+  const known = namedUsers.get(id)
+  if (known?.email === email && known.name === name) return known.json
+  const json = jsonPiece(user)
+  namedUsers.set(id, { email, name, json })
+  return json
 }
 
 const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([...values].map(([id, value]) => [id, jsonPiece(value)]))
