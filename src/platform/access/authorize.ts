@@ -2,6 +2,7 @@
  * Whether the caller may do what they ask for. One statement reads the principal of the credentials together with the resource and the
  * membership; the checks follow in the order of contract.md §2. Every procedure and every plain route goes through `admit`.
  */
+import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { sqlState } from '../database/database-errors.ts'
 import { isOutdatedPlan } from '../database/outdated-definition.ts'
@@ -83,14 +84,12 @@ export interface Access {
   isSilent?: boolean
 }
 
-/** The properties of a caller on which a read ahead may depend. */
-export type ExpectedCaller = Pick<Actor, 'kind' | 'accountId' | 'userId' | 'isOwner'>
-
 /**
  * Begins a short read for a caller who is not admitted yet, or returns undefined to read nothing ahead.
+ * @param context of a call by the caller as this process admitted them last time
  * @param input as it was sent
  */
-export type ReadAhead<Result> = (db: Database, caller: ExpectedCaller, input: unknown) => Promise<Result> | undefined
+export type ReadAhead<Result> = (context: Context, input: unknown) => Promise<Result> | undefined
 
 export interface Admission {
   actor: Actor

@@ -5,33 +5,31 @@
  */
 import type { z } from 'zod'
 import { BoundedMap } from '../bounded-map.ts'
+import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { isValidText } from '../http/text-encoding.ts'
 import { memo } from '../memo.ts'
-import { type Actor, nameOf } from './authenticate.ts'
-import { type Access, type AccessRequest, type Admission, admit, type ExpectedCaller, type ReadAhead } from './authorize.ts'
+import { type Actor, nameOf, systemActor } from './authenticate.ts'
+import { type Access, type AccessRequest, type Admission, admit, type ReadAhead } from './authorize.ts'
 
 /** A read that has begun. */
 export interface BegunRead {
-  caller: ExpectedCaller
+  caller: Actor
   result: Promise<unknown>
 }
 
 /** The read of a procedure with this input. An invalid input is refused later, after the access check. */
 export const readAhead =
-  <Input, Result>(
-    schema: z.ZodType<Input>,
-    read: (db: Database, caller: ExpectedCaller, input: Input) => Promise<Result> | undefined,
-  ): ReadAhead<Result> =>
-  (db, caller, input) => {
+  <Input, Result>(schema: z.ZodType<Input>, read: (context: Context, input: Input) => Promise<Result> | undefined): ReadAhead<Result> =>
+  (context, input) => {
     const { success, data } = schema.safeParse(input)
-    return success && isValidText(data) ? read(db, caller, data) : undefined
+    return success && isValidText(data) ? read(context, data) : undefined
   }
 
 const MOST_CALLERS = 10_000
 
 /** The callers who were admitted last, by their credentials. */
-const admitted = memo((_: Database) => new BoundedMap<string, ExpectedCaller>(MOST_CALLERS))
+const admitted = memo((_: Database) => new BoundedMap<string, Actor>(MOST_CALLERS))
 
 /** Admits as `admit` does, and remembers the caller. After a refusal nothing is read ahead for the next request. */
 export async function admitExpected(
@@ -66,23 +64,33 @@ export function isExpected({ db, credentials }: Pick<AccessRequest, 'db' | 'cred
   return name !== undefined && admitted(db).has(name)
 }
 
-/** Begins the read of the procedure, if the caller is expected. @param input as it was sent */
+/**
+ * Begins the read of the procedure, if the caller is expected.
+ * @param input as it was sent
+ * @param contextOf makes the context of a call by the caller
+ */
 export function beginRead(
   { db, credentials }: Pick<AccessRequest, 'db' | 'credentials'>,
   { ahead }: Access,
   input: unknown,
+  contextOf: (caller: Actor) => Context,
 ): BegunRead | undefined {
   const name = ahead && nameOf(credentials)
   const caller = name === undefined ? undefined : admitted(db).get(name)
-  const result = caller && ahead?.(db, caller, input)
+  const result = caller && ahead?.(contextOf(caller), input)
   if (!result) return undefined
   // If the caller is refused, nobody waits for the result.
   result.catch(() => {})
   return { caller, result }
 }
 
-/** The result of the read, if it was made for this caller. */
-export function resultFor({ caller, result }: BegunRead, { kind, accountId, userId, isOwner }: Actor): Promise<unknown> | undefined {
-  const isExpected = caller.kind === kind && caller.accountId === accountId && caller.userId === userId && caller.isOwner === isOwner
-  return isExpected ? result : undefined
+/** The result of the read, if it was made for this caller, in whom nothing has changed. */
+export function resultFor({ caller, result }: BegunRead, actor: Actor): Promise<unknown> | undefined {
+  return PROPERTIES.every((name) => isSame(caller[name], actor[name])) ? result : undefined
 }
+
+const PROPERTIES = Object.keys(systemActor) as (keyof Actor)[]
+
+/** The ids of spaces are a list. */
+const isSame = (one: Actor[keyof Actor], other: Actor[keyof Actor]): boolean =>
+  one === other || (Array.isArray(one) && Array.isArray(other) && one.join() === other.join())

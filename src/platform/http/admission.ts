@@ -1,7 +1,7 @@
 /** How a request is admitted, and what is read together with the access check (access/read-ahead.ts). */
 import { type Access, type Admission, admit } from '../access/authorize.ts'
 import { admitExpected, type BegunRead, beginRead, isExpected, resultFor } from '../access/read-ahead.ts'
-import { accessRequestOf, type RequestContext } from './request-context.ts'
+import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 
 /** Checks access by the ids of the path or the body. */
 const startAdmission = (request: RequestContext, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> =>
@@ -9,7 +9,9 @@ const startAdmission = (request: RequestContext, access: Access, isWrite: boolea
 
 /** Begins what is read together with the access check. With replicas a read waits until it is known which of them may answer. */
 export const startRead = (request: RequestContext, access: Access, input: unknown): BegunRead | undefined =>
-  access.ahead && !request.deps.replicas ? beginRead(callerOf(request), access, input) : undefined
+  access.ahead && !request.deps.replicas
+    ? beginRead(callerOf(request), access, input, (caller) => serviceContext(request, caller))
+    : undefined
 
 const callerOf = ({ deps: { db }, credentials }: RequestContext) => ({ db, credentials })
 

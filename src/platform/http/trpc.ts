@@ -223,7 +223,7 @@ export const spaceProcedure = (right: Right, allowed: Callers, options: Options 
   resourceProcedure(spaceResource, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
 
 /** A procedure on the table with the id `table_id`. */
-export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+export const tableProcedure = <Ahead = never>(right: Right, allowed: Callers, options: Options<object, Ahead> = {}) =>
   resourceProcedure(tableResource, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
 
 /** A procedure on the record with the ids `table_id` and `record_id`. */

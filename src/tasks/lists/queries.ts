@@ -100,13 +100,13 @@ function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Wind
 const isPlainPage = ({ updated_since, cursor }: Pick<TaskQuery, 'updated_since' | 'cursor'>) => updated_since == null && cursor == null
 
 /** The tasks of a record, read together with the access check (docs/decisions/0031-reads-ahead.md). */
-export const tasksOfRecord = readAhead(RecordTaskQuery.extend(RecordPath.shape), (db, _, query) =>
+export const tasksOfRecord = readAhead(RecordTaskQuery.extend(RecordPath.shape), ({ db }, query) =>
   isPlainPage(query) ? listOnRecord(db, query.table_id, query.record_id, query) : undefined,
 )
 
 /** As above, for a short tab of the caller. */
-export const tasksOfCaller = readAhead(TaskQuery, (db, caller, query) =>
-  isPlainPage(query) && shortTab(db, caller, query) ? listOfUser(db, caller, query) : undefined,
+export const tasksOfCaller = readAhead(TaskQuery, ({ db, actor }, query) =>
+  isPlainPage(query) && shortTab(db, actor, query) ? listOfUser(db, actor, query) : undefined,
 )
 
 function ofUser(reach: TaskReader, query: UserQuery, all = inParts, words = wordsOf(query)): Sql[] {

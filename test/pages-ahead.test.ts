@@ -1,0 +1,179 @@
+/** Short pages of records, which are read together with the access check (docs/decisions/0031-reads-ahead.md). */
+import { afterEach, describe, expect, it } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import type { PrintedRows } from '../src/platform/database/printed-rows.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { makeRecords, makeTable, makeView } from './support/tables.ts'
+
+const app = await testApp()
+const { db } = app.deps
+const { readShort, queryPrinted, queryShortPrinted } = db
+afterEach(() => void Object.assign(db, { readShort, queryPrinted, queryShortPrinted }))
+
+interface Watched {
+  log: string[]
+  /** Runs before the next page that is read ahead. */
+  before?: () => Promise<unknown>
+}
+
+/** From now on every page counts as short. Notes when access checks are answered, and when pages are read ahead or in the usual way. */
+function watched({ isShort = true } = {}): Watched {
+  const watch: Watched = { log: [] }
+  db.readShort = async <Row>(...parts: Parameters<typeof readShort>) => {
+    const rows = await readShort<Row>(...parts)
+    if (parts[1] === 'who') watch.log.push('checked')
+    return rows
+  }
+  const read = async (...[statement, label, signal, following]: Parameters<typeof queryPrinted>): Promise<PrintedRows> => {
+    const before = watch.before
+    delete watch.before
+    await before?.()
+    return queryPrinted(statement, label, signal, following)
+  }
+  db.queryPrinted = (...parts) => {
+    watch.log.push('usual')
+    return read(...parts)
+  }
+  db.queryShortPrinted = async (statement, label, following) => {
+    watch.log.push('ahead')
+    return isShort ? read(statement, label, new AbortController().signal, following) : null
+  }
+  return watch
+}
+
+const TOGETHER = ['ahead', 'checked']
+const ONE_BY_ONE = ['checked', 'usual']
+
+const account = await app.account()
+const { owner, member, keys } = account
+const newKey = () => account.keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
+const FIELDS = [
+  { name: 'Name', type: 'text' },
+  { name: 'Amount', type: 'number' },
+  { name: 'Owner', type: 'user' },
+]
+
+async function filled() {
+  const table = await makeTable(app, account, { fields: FIELDS })
+  const rows = [3, 1, 2].map((amount) => ({ name: `Record ${amount}`, amount, owner: member.id }))
+  const records = await makeRecords(app, account, table.id, rows)
+  const view = await makeView(app, account, table.id, { order_by: 'amount', order_dir: 'A' })
+  const page = (caller: Caller, body: object = { view_id: view.id }) => app.as(caller).post(`${table.path}/records/query`, body)
+  // From here on this process knows the table, the view and the users whom its pages name.
+  await page(owner)
+  return { ...table, records, view, page }
+}
+
+const amounts = ({ body }: { body: { amount: number }[] }) => body.map(({ amount }) => amount)
+
+it('reads a page together with the access check, on REST and RPC, once the caller is known', async () => {
+  const { id, page, view } = await filled()
+  const { log } = watched()
+  const first = await page(keys.personal)
+  expect([amounts(first), log.splice(0)]).toEqual([[1, 2, 3], ONE_BY_ONE])
+  expect(first.body[0].owner).toMatchObject({ id: member.id, name: member.name })
+  /** On a busy machine a page may take so long that it is read again. */
+  const readTogether = (ask: () => Promise<unknown>) =>
+    expect
+      .poll(async () => {
+        log.length = 0
+        expect(await ask()).toEqual(first.body)
+        return log
+      })
+      .toEqual(TOGETHER)
+  await readTogether(async () => (await page(keys.personal)).body)
+  const { rpc } = app.as(keys.personal)
+  await readTogether(async () => (await rpc.records.query.query({ table_id: id, view_id: view.id })).rows)
+})
+
+it('reads a page that is not known to be short after the access check', async () => {
+  const { page } = await filled()
+  await page(keys.personal)
+  const { log } = watched({ isShort: false })
+  expect(amounts(await page(keys.personal))).toEqual([1, 2, 3])
+  expect(log).toEqual(['ahead', 'checked', 'usual'])
+})
+
+it('reads each page of a walk ahead, and names the next cursor', async () => {
+  const { page } = await filled()
+  await page(keys.personal)
+  const { log } = watched()
+  const found: number[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const answer: Awaited<ReturnType<typeof page>> = await page(keys.personal, { order_by: 'amount', cursor, limit: 2 })
+    found.push(...amounts(answer))
+    cursor = answer.headers.get('x-next-cursor')
+  }
+  expect(found).toEqual([1, 2, 3])
+  // The end of the walk is in two index ranges, which are read in the usual way.
+  expect(log.slice(0, 2)).toEqual(TOGETHER)
+})
+
+it('reads no search, no count and no explanation ahead', async () => {
+  const { page, view, id } = await filled()
+  await page(keys.personal)
+  const { log } = watched()
+  for (const more of [{ search: 'record' }, { count: true }])
+    expect((await page(keys.personal, { view_id: view.id, ...more })).status).toBe(200)
+  await page(keys.personal, { view_id: view.id, explain: true })
+  await app.as(keys.personal).post(`/api/table/${id}/records/explain`, { view_id: view.id })
+  expect(log.filter((entry) => entry === 'ahead')).toEqual([])
+})
+
+it.each<[object, number]>([
+  [{ view_id: 2_000_000_000 }, 500],
+  [{ limit: 'many' }, 400],
+  [{ cursor: 'x' }, 400],
+  [{ record_id: 1 }, 400],
+  [{ filters: [{ column: 'amount', compare: 'between', value: 1 }] }, 400],
+])('answers the wrong input %j as it does without reading ahead', async (body, status) => {
+  const { page } = await filled()
+  const unknown = await page(await newKey(), body)
+  await page(keys.personal)
+  const known = await page(keys.personal, body)
+  expect([known.status, known.body.message]).toEqual([status, unknown.body.message])
+})
+
+describe('what was read ahead is not used', () => {
+  it('for a key that was revoked', async () => {
+    const { page } = await filled()
+    const revoked = await newKey()
+    await page(revoked)
+    await db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+    const { log } = watched()
+    const refused = await page(revoked)
+    expect([refused.status, log.splice(0)]).toEqual([401, TOGETHER])
+    expect([(await page(revoked)).status, log]).toEqual([401, ['checked']])
+  })
+
+  it('for a caller of another account, who learns nothing of the table', async () => {
+    const { page } = await filled()
+    const other = await app.account()
+    const own = await makeTable(app, other, { fields: FIELDS })
+    await app.as(other.keys.personal).post(`${own.path}/records/query`, {})
+    const { log } = watched()
+    const { status, body } = await page(other.keys.personal)
+    expect([status, body.message, log]).toEqual([500, 'Not Authorized', TOGETHER])
+  })
+
+  it('by a caller who has moved to another time zone', async () => {
+    const { page } = await filled()
+    const day = { filters: [{ column: 'created_at', compare: '>=', value: 'today' }] }
+    expect((await page(keys.personal, day)).status).toBe(200)
+    await db.execute(sql`update users set timezone = 'Pacific/Kiritimati' where id = ${member.id}`)
+    const { log } = watched()
+    await page(keys.personal, day)
+    expect(log).toEqual([...TOGETHER, 'usual'])
+  })
+
+  it('if the table has been changed since this process read its definition', async () => {
+    const { id, page } = await filled()
+    await page(keys.personal)
+    const watch = watched()
+    // Another process changes the table: a version that this one has not seen.
+    await db.execute(sql`update fields set name = 'Sum' where table_id = ${id} and id = 'amount'`)
+    await db.execute(sql`update tables set version = version + 1 where id = ${id}`)
+    expect(amounts(await page(keys.personal))).toEqual([1, 2, 3])
+    expect(watch.log).toEqual([...TOGETHER, 'usual'])
+  })
+})
