@@ -61,9 +61,15 @@ async function readBeginning(
   const db = context.db.records(id)
   const place = printPlace(page, records)
   if (!(await isInIndex(context, id, place))) return null
+  const read = async (end: PageEnd | undefined) => {
+    const statement = end && printWindow(page, end)
+    return statement ? db.queryPrinted(statement, undefined, signal, following) : null
+  }
+  const rows = await read(knownEnd(context, place))
+  if (rows && rows.length === rowsToRead(page)) return rows
   const [end] = await db.query<PageEnd>(place, undefined, signal)
-  const statement = end && printWindow(page, end)
-  return statement ? db.queryPrinted(statement, undefined, signal, following) : null
+  noteEnd(context, place, end)
+  return read(end)
 }
 
 // ── places in the order ─────────────────────────────────────────────────────
@@ -83,6 +89,19 @@ async function isInIndex({ db, now }: Context, tableId: number, place: Sql): Pro
   const found = node?.['Node Type'] === 'Index Only Scan'
   places(db).set(place.sql, { until: now.getTime() + PLACE_KEPT_MS, isInIndex: found })
   return found
+}
+
+const ends = memo((_: Database) => new BoundedMap<string, { until: number; end: PageEnd }>(MAX_PLACES))
+const endName = ({ sql, values }: Sql) => `${sql} ${JSON.stringify(values)}`
+
+/** The record that was at this place within the last minute. Any record of the order may end a window, as long as the page is filled. */
+function knownEnd({ db, now }: Context, place: Sql): PageEnd | undefined {
+  const known = ends(db).get(endName(place))
+  return known && now.getTime() < known.until ? known.end : undefined
+}
+
+function noteEnd({ db, now }: Context, place: Sql, end: PageEnd | undefined): void {
+  if (end) ends(db).set(endName(place), { until: now.getTime() + PLACE_KEPT_MS, end })
 }
 
 // ── measured shares ─────────────────────────────────────────────────────────
