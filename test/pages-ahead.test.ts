@@ -1,7 +1,6 @@
 /** Short pages of records, which are read together with the access check (docs/decisions/0031-reads-ahead.md). */
 import { afterEach, describe, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
-import type { PrintedRows } from '../src/platform/database/printed-rows.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { makeRecords, makeTable, makeView } from './support/tables.ts'
 
@@ -10,35 +9,23 @@ const { db } = app.deps
 const { readShort, queryPrinted, queryShortPrinted } = db
 afterEach(() => void Object.assign(db, { readShort, queryPrinted, queryShortPrinted }))
 
-interface Watched {
-  log: string[]
-  /** Runs before the next page that is read ahead. */
-  before?: () => Promise<unknown>
-}
-
 /** From now on every page counts as short. Notes when access checks are answered, and when pages are read ahead or in the usual way. */
-function watched({ isShort = true } = {}): Watched {
-  const watch: Watched = { log: [] }
+function watched({ isShort = true } = {}): { log: string[] } {
+  const log: string[] = []
   db.readShort = async <Row>(...parts: Parameters<typeof readShort>) => {
     const rows = await readShort<Row>(...parts)
-    if (parts[1] === 'who') watch.log.push('checked')
+    if (parts[1] === 'who') log.push('checked')
     return rows
   }
-  const read = async (...[statement, label, signal, following]: Parameters<typeof queryPrinted>): Promise<PrintedRows> => {
-    const before = watch.before
-    delete watch.before
-    await before?.()
-    return queryPrinted(statement, label, signal, following)
-  }
   db.queryPrinted = (...parts) => {
-    watch.log.push('usual')
-    return read(...parts)
+    log.push('usual')
+    return queryPrinted(...parts)
   }
   db.queryShortPrinted = async (statement, label, following) => {
-    watch.log.push('ahead')
-    return isShort ? read(statement, label, new AbortController().signal, following) : null
+    log.push('ahead')
+    return isShort ? queryPrinted(statement, label, new AbortController().signal, following) : null
   }
-  return watch
+  return { log }
 }
 
 const TOGETHER = ['ahead', 'checked']
@@ -169,11 +156,11 @@ describe('what was read ahead is not used', () => {
   it('if the table has been changed since this process read its definition', async () => {
     const { id, page } = await filled()
     await page(keys.personal)
-    const watch = watched()
+    const { log } = watched()
     // Another process changes the table: a version that this one has not seen.
     await db.execute(sql`update fields set name = 'Sum' where table_id = ${id} and id = 'amount'`)
     await db.execute(sql`update tables set version = version + 1 where id = ${id}`)
     expect(amounts(await page(keys.personal))).toEqual([1, 2, 3])
-    expect(watch.log).toEqual([...TOGETHER, 'usual'])
+    expect(log).toEqual([...TOGETHER, 'usual'])
   })
 })

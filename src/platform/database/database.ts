@@ -215,7 +215,7 @@ export function openDatabase(
       (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
     queryShortPrinted: async ({ text, values }, label, following) => {
       if (openTransaction()) return null
-      // Statements that are not sent do not count as used.
+      // A page that is not known to be short does not count as used, because it is asked for again.
       const sent = () => ({ name: label && prepared.nameOf(label, text), next: following && named(following) })
       const page = await pages.readShared({ text, values }, sent)
       return page && (page.rows as unknown as PrintedRows)

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import { currentParty } from '../concurrency/party.ts'
-import type { PipelinedReads } from './pipelined-reads.ts'
+import type { AnswerTimes, PipelinedReads } from './pipelined-reads.ts'
 import { type FollowingRead, runStatement, runWithFollowing } from './pooled-statements.ts'
 import type { Named, PageLimit } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
@@ -28,7 +28,7 @@ export class PageReader {
 
   /**
    * Reads the page on the shared connection, and what follows behind it.
-   * @param sent is called if it is sent
+   * @param sent is called for a page that is known to be short
    * @returns null if the page is not known to be short, or could not be answered there
    */
   async readShared({ text, values }: Statement, sent: () => Sent): Promise<pg.QueryResult | null> {
@@ -37,16 +37,17 @@ export class PageReader {
     let outcome: SharedPage | null | undefined
     try {
       const { name = UNNAMED, next } = sent()
-      let times = { waitedMs: 0, tookMs: 0 }
+      let times: AnswerTimes | undefined
       const reading = this.#pipeline.run({ name, text, values }, true, (found) => {
         times = found
       })
       if (!reading) return null
-      outcome = null
       // It sees nothing older than the page, because it is sent behind it on the same connection.
       const [page, read] = await Promise.all([reading, next && this.#pipeline.run(next.statement)])
+      // If the connection was lost, another page may have timed out.
+      if (!page) outcome = times?.isTimedOut ? null : undefined
+      else if (times) outcome = { ...times, bytes: bytesOf(page) }
       if (!page) return null
-      outcome = { ...times, bytes: bytesOf(page) }
       if (read) next?.answered(read.rows)
       return page
     } finally {

@@ -37,7 +37,7 @@ const AWAY_MS = 30_000
 const MOST_AWAY = 1_000
 /** The shared connection cannot be told to stop. A page that turns out to be larger is sent again on the pool, which can. */
 const LIMIT = limitOfRecords(() => {})
-/** How long no new connection is tried after one could not be opened. */
+/** How long no new connection is tried after one could not be opened, or was closed by a timeout. */
 const RECONNECT_AFTER_MS = 1_000
 
 /** The name of the connection in pg_stat_activity. */
@@ -48,12 +48,13 @@ export interface AnswerTimes {
   /** The milliseconds for which this process had nothing to do. */
   waitedMs: number
   tookMs: number
+  isTimedOut: boolean
 }
 
 export interface PipelinedReads {
   /**
    * Sends the statement together with the others of this turn of the event loop. The statement must only read.
-   * @param answered is called once the statement was answered
+   * @param answered is called once the statement was answered, or could not be
    * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
    */
   run(statement: NamedStatement, isPrinted?: boolean, answered?: (times: AnswerTimes) => void): Promise<pg.QueryResult | null> | null
@@ -66,7 +67,8 @@ interface Pipeline {
   client: pg.Client
   stream: Socket
   openedAt: number
-  isCutByTimeout: boolean
+  /** Closes the connection, if a timeout does. */
+  cut: (() => void) | undefined
   /** How many statements were sent and not answered yet. */
   pending: number
   answered: number
@@ -85,7 +87,7 @@ interface PipelineOptions {
   /** The name of the connection in pg_stat_activity. */
   name?: string
   timeoutMs?: number
-  /** Whether a timeout ends the connection, so that what waits behind the statement is sent again on the pool. */
+  /** Whether a timeout closes the connection. */
   isCutByTimeout?: boolean
   maxLifetimeSeconds: number
   observe: ObserveStatement | undefined
@@ -110,12 +112,19 @@ export function openPipelinedReads(
   async function connect(): Promise<void> {
     const client = new pg.Client({
       ...config,
-      options: `${config.options ?? ''} -c lock_timeout=${LOCK_TIMEOUT_MS} -c statement_timeout=${timeoutMs}`,
+      lock_timeout: LOCK_TIMEOUT_MS,
+      statement_timeout: timeoutMs,
       application_name: name,
       pipeline: true,
     })
     const forget = () => {
       if (open?.client === client) open = undefined
+    }
+    // What waits behind the statement is sent again on the pool, and further reads go there, too, for the moment.
+    const cut = () => {
+      forget()
+      mayOpenAt = performance.now() + RECONNECT_AFTER_MS
+      cutConnection(client)
     }
     if (observe) observeStatements(client, observe)
     client.on('error', forget)
@@ -125,7 +134,7 @@ export function openPipelinedReads(
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
       closeIfSilent(client, Math.min(SILENT_MS, silentMs))
-      open = { client, stream, openedAt: performance.now(), isCutByTimeout, ...NOTHING_SENT }
+      open = { client, stream, openedAt: performance.now(), cut: isCutByTimeout ? cut : undefined, ...NOTHING_SENT }
     } catch {
       // Until the next attempt reads go to the pool, which reports what is wrong with the database.
       mayOpenAt = performance.now() + RECONNECT_AFTER_MS
@@ -177,6 +186,7 @@ async function send(
   isPrinted = false,
 ): Promise<pg.QueryResult | null> {
   const [sentAt, idleAtSending] = [performance.now(), idleMs()]
+  let isTimedOut = false
   pipeline.pending++
   pipeline.watch ??= watch(pipeline)
   if (!pipeline.stream.writableCorked) {
@@ -188,7 +198,8 @@ async function send(
   } catch (error) {
     const { severity, code = '' } = error instanceof pg.DatabaseError ? error : {}
     if (severity === 'ERROR' && !SENT_AGAIN.has(code)) throw error
-    if (pipeline.isCutByTimeout && TIMED_OUT.has(code)) cutConnection(pipeline.client)
+    isTimedOut = TIMED_OUT.has(code)
+    if (isTimedOut) pipeline.cut?.()
     // The statement was not run to its end, or the connection was lost. A read can be sent again.
     return null
   } finally {
@@ -196,7 +207,11 @@ async function send(
     pipeline.answered++
     pipeline.isStuck = false
     const [now, idle] = [performance.now(), idleMs()]
-    const times = { tookMs: now - Math.max(sentAt, pipeline.answeredAt), waitedMs: idle - Math.max(idleAtSending, pipeline.idleBefore) }
+    const times = {
+      tookMs: now - Math.max(sentAt, pipeline.answeredAt),
+      waitedMs: idle - Math.max(idleAtSending, pipeline.idleBefore),
+      isTimedOut,
+    }
     noteAnswer(pipeline.stream.bytesRead - pipeline.receivedBefore, times)
     pipeline.receivedBefore = pipeline.stream.bytesRead
     Object.assign(pipeline, { answeredAt: now, idleBefore: idle })

@@ -5,18 +5,20 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Statement } from './records-plane.ts'
 
-/** A page that takes longer on a connection of its own is not tried on the shared one. Other work of the machine is part of the time. */
+/** A page that has never been shorter on a connection of its own is not tried on the shared one. Other work of the machine is part of the time. */
 const SHORT_MS = 5
 /** A page for which this process waits longer there, on average, delays others for longer than it saves. */
 const MOST_WAITED_MS = 2
-/** While this process is busy, it waits for no page, but an average of this time from one answer to the next is no short page. */
+/** The same for the time from one answer to the next: while this process is busy, it waits for no page, however long it takes. */
 const MOST_TAKEN_MS = 10
 const MOST_BYTES = 131_072
 /** What the pages of a party that are under way on the shared connection may take together, and those of all parties: others wait behind them. */
 const MOST_UNDER_WAY_MS = { party: 20, all: 40 }
 /** The least that a page is expected to take. */
 const LEAST_MS = 0.3
-/** For how long a page that took too long there is not tried again. */
+/** That time is mostly the work of this process on other pages, so a part of it is expected. */
+const EXPECTED_PART = 0.2
+/** A page that took too long there is not tried again for this time, and then only if it was short on a connection of its own. */
 const AVOIDED_MS = 60_000
 /** How much the last page counts in an average, and how many times the limit at most: the machine may have done something else. */
 const WEIGHT_OF_LAST = 0.1
@@ -29,7 +31,8 @@ const MOST_CHARACTERS = 5_000
 interface KnownPage {
   waitedMs: number
   tookMs: number
-  avoidedUntil: number
+  /** When it was found too long there. */
+  avoidedAt: number | undefined
 }
 
 /** What a page took on the shared connection. */
@@ -41,7 +44,7 @@ export interface SharedPage {
   bytes: number
 }
 
-const newPage = (): KnownPage => ({ waitedMs: LEAST_MS, tookMs: LEAST_MS, avoidedUntil: 0 })
+const newPage = (): KnownPage => ({ waitedMs: LEAST_MS, tookMs: LEAST_MS, avoidedAt: undefined })
 
 export class ShortPages {
   readonly #known = new BoundedMap<string, KnownPage>(MOST_KNOWN)
@@ -50,13 +53,13 @@ export class ShortPages {
 
   /**
    * Begins a page on the shared connection.
-   * @returns a function to call once it has ended: with what it took, with null if it was not answered there, and without an argument if it was not
-   * sent; undefined if the page is not known to be short, or if enough is under way
+   * @returns a function to call once it has ended: with what it took, with null if it timed out there, and without an argument if nothing is known of
+   * it; undefined if the page is not known to be short, or if enough is under way
    */
   begin(statement: Statement, party: string): ((ended?: SharedPage | null) => void) | undefined {
     const page = this.#known.get(nameOf(statement))
-    if (!page || performance.now() < page.avoidedUntil || !this.#hasRoom(party)) return undefined
-    const expectedMs = Math.max(page.waitedMs, LEAST_MS)
+    if (!page || page.avoidedAt !== undefined || !this.#hasRoom(party)) return undefined
+    const expectedMs = Math.max(page.waitedMs, EXPECTED_PART * page.tookMs, LEAST_MS)
     this.#count(party, expectedMs)
     return (ended) => {
       this.#count(party, -expectedMs)
@@ -91,13 +94,13 @@ export class ShortPages {
     const name = nameOf(statement)
     if (name.length > MOST_CHARACTERS) return
     const page = this.#known.get(name)
-    // A page that is known has its averages from the shared connection, unless it was avoided there for long.
-    if (!page || (page.avoidedUntil && performance.now() >= page.avoidedUntil)) this.#known.set(name, newPage())
+    // The averages of a page are those of the shared connection.
+    if (!page || (page.avoidedAt !== undefined && performance.now() >= page.avoidedAt + AVOIDED_MS)) this.#known.set(name, newPage())
   }
 }
 
 function avoid(page: KnownPage): void {
-  page.avoidedUntil = performance.now() + AVOIDED_MS
+  page.avoidedAt = performance.now()
 }
 
 const average = (before: number, last: number, limit: number) => before + WEIGHT_OF_LAST * (Math.min(last, MOST_COUNTED * limit) - before)

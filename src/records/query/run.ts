@@ -38,7 +38,8 @@ export function query(
   if (input.explain) return explain(context, table, input)
   return readWithDefinition(context, table, async (definition) => {
     const read = await ahead
-    const isCurrent = read?.definition === definition
+    // Records that have been placed on a node meanwhile are asked for in another way.
+    const isCurrent = read?.definition === definition && !context.db.isElsewhere(table.id)
     const page = isCurrent ? read.page : await resolvePage(context, definition, input)
     const value = isCurrent && read.rows ? await writePage(context, page, read.rows) : await readPage(context, page)
     return { value, ignored: page.ignored }
@@ -85,8 +86,8 @@ export function groups(context: Context, table: TableRef, input: RecordsGroups):
 // ── read ahead ──────────────────────────────────────────────────────────────
 
 /**
- * A page by a definition that may be outdated. If the check says that it is the present one, the rows were read by the present one as well, even
- * if they were read a moment before: versions only grow.
+ * A page by a definition that may be outdated. If the check says that it is the present one, rows that were read before the check were read by it, too,
+ * because versions only grow; rows that were read after it are like those of any page (with-definition.ts).
  */
 interface PageAhead {
   definition: TableDef
