@@ -221,7 +221,7 @@ test('the end of the searched records is kept for a minute, and records that com
   Object.assign(
     app.db,
     queriesWith(queries, ({ text }) => {
-      if (/ as key from .* offset /s.test(text) && !text.startsWith('with')) places++
+      if (/^select .* as key from .* offset /s.test(text)) places++
     }),
   )
   const ids = async () => {
@@ -242,14 +242,16 @@ test('the end of the searched records is kept for a minute, and records that com
   await app.db.execute(sql`delete from ${records} where id = ${added.id}`)
 
   // So many are gone that the records up to the kept end do not fill the page any more.
-  const gone = all.slice(0, 130)
+  const gone = all.slice(0, -150)
   await app.db.execute(sql`update ${records} set notes = 'gone', name = 'gone' where id = any(${gone}::int[])`)
   try {
-    expect(await ids()).toEqual(all.slice(130, 230))
+    expect(await ids()).toEqual(all.slice(-150, -50))
     expect(places).toBeGreaterThan(asked)
   } finally {
-    for (const { id, name, notes } of stored.filter(({ id }) => gone.includes(id)))
-      await app.db.execute(sql`update ${records} set notes = ${notes}, name = ${name} where id = ${id}`)
+    const before = stored.filter(({ id }) => gone.includes(id))
+    await app.db.execute(sql`update ${records} r set notes = before.notes, name = before.name
+      from unnest(${before.map(({ id }) => id)}::int[], ${before.map(({ notes }) => notes)}::text[], ${before.map(({ name }) => name)}::text[])
+        as before (id, notes, name) where r.id = before.id`)
   }
 })
 
