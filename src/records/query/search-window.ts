@@ -20,7 +20,7 @@ export async function searchPlanOf(context: Context, page: ResolvedPage): Promis
   // A sample that failed would end the transaction.
   if (!words.length || !isOfTexts(words, table) || context.db.inTransaction()) return null
   const sample = await trigramsOf(context, table)
-  return sample && planSearch(words, sample, offset + rowsToRead(page), knownShare(context, page))
+  return sample && planSearch(words, sample, offset + rowsToRead(page), shares.get(context, nameOf(page)))
 }
 
 /** A window that does not fill the page shows how frequent the words are, so that the second is as large as it must be. */
@@ -43,7 +43,7 @@ export async function readWindow(
     const rows = await readBeginning(context, planned, plan.window, following)
     if (!rows || rows.length === rowsToRead(page)) return rows
     const found = rows.length && page.offset + rows.length
-    noteShare(context, page, found / plan.window)
+    shares.set(context, nameOf(page), found / plan.window)
     plan = await searchPlanOf(context, page)
   }
   return null
@@ -65,59 +65,54 @@ async function readBeginning(
     const statement = end && printWindow(page, end)
     return statement ? db.queryPrinted(statement, undefined, signal, following) : null
   }
-  const rows = await read(knownEnd(context, place))
+  // Any record of the order may end a window, as long as the page is filled, so also the one that was at the place a moment ago.
+  const rows = await read(ends.get(context, withValues(place)))
   if (rows && rows.length === rowsToRead(page)) return rows
   const [end] = await db.query<PageEnd>(place, undefined, signal)
-  noteEnd(context, place, end)
+  if (end) ends.set(context, withValues(place), end)
   return read(end)
+}
+
+/** Values that are kept for some time, by their names. */
+function keptFor<Value>(ms: number, most: number) {
+  const entries = memo((_: Database) => new BoundedMap<string, { until: number; value: Value }>(most))
+  return {
+    get({ db, now }: Context, name: string): Value | undefined {
+      const known = entries(db).get(name)
+      return known && now.getTime() < known.until ? known.value : undefined
+    },
+    set: ({ db, now }: Context, name: string, value: Value) => entries(db).set(name, { until: now.getTime() + ms, value }),
+  }
 }
 
 // ── places in the order ─────────────────────────────────────────────────────
 
 const MAX_PLACES = 200
 const PLACE_KEPT_MS = 60_000
-const places = memo((_: Database) => new BoundedMap<string, { until: number; isInIndex: boolean }>(MAX_PLACES))
+/** By the text of a statement, which has no values: whether an index alone finds its place. */
+const inIndex = keptFor<boolean>(PLACE_KEPT_MS, MAX_PLACES)
+/** By text and values: the record at the place. */
+const ends = keptFor<PageEnd>(PLACE_KEPT_MS, MAX_PLACES)
+const withValues = ({ sql, values }: Sql) => `${sql} ${JSON.stringify(values)}`
 
 /**
  * True if Postgres finds the place in an index alone. Otherwise it would read so many records that little is gained, or sort them all.
- * A minute's answers are kept by the text of the statement, which has no values.
  */
-async function isInIndex({ db, now }: Context, tableId: number, place: Sql): Promise<boolean> {
-  const known = places(db).get(place.sql)
-  if (known && now.getTime() < known.until) return known.isInIndex
-  const [node] = (await planOf(db.records(tableId), place))?.Plans ?? []
+async function isInIndex(context: Context, tableId: number, place: Sql): Promise<boolean> {
+  const known = inIndex.get(context, place.sql)
+  if (known !== undefined) return known
+  const [node] = (await planOf(context.db.records(tableId), place))?.Plans ?? []
   const found = node?.['Node Type'] === 'Index Only Scan'
-  places(db).set(place.sql, { until: now.getTime() + PLACE_KEPT_MS, isInIndex: found })
+  inIndex.set(context, place.sql, found)
   return found
-}
-
-const ends = memo((_: Database) => new BoundedMap<string, { until: number; end: PageEnd }>(MAX_PLACES))
-const endName = ({ sql, values }: Sql) => `${sql} ${JSON.stringify(values)}`
-
-/** The record that was at this place within the last minute. Any record of the order may end a window, as long as the page is filled. */
-function knownEnd({ db, now }: Context, place: Sql): PageEnd | undefined {
-  const known = ends(db).get(endName(place))
-  return known && now.getTime() < known.until ? known.end : undefined
-}
-
-function noteEnd({ db, now }: Context, place: Sql, end: PageEnd | undefined): void {
-  if (end) ends(db).set(endName(place), { until: now.getTime() + PLACE_KEPT_MS, end })
 }
 
 // ── measured shares ─────────────────────────────────────────────────────────
 
 const MAX_SHARES = 1_000
 const SHARE_KEPT_MS = 600_000
-const shares = memo((_: Database) => new BoundedMap<string, { until: number; share: number }>(MAX_SHARES))
-
-/** Notes which part of the first records has the words, where the sample promised more. It counts for ten minutes. */
-const noteShare = ({ db, now }: Context, page: ResolvedPage, share: number) =>
-  shares(db).set(nameOf(page), { until: now.getTime() + SHARE_KEPT_MS, share })
-
-function knownShare({ db, now }: Context, page: ResolvedPage): number | undefined {
-  const known = shares(db).get(nameOf(page))
-  return known && now.getTime() < known.until ? known.share : undefined
-}
+/** Which part of the first records has the words, where the sample promised more. */
+const shares = keptFor<number>(SHARE_KEPT_MS, MAX_SHARES)
 
 /** The words may be spread unevenly, in each order differently. */
 const nameOf = ({ selection: { table, words }, order: [sort] }: ResolvedPage) =>
