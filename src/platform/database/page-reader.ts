@@ -44,10 +44,12 @@ export class PageReader {
       if (!reading) return null
       // It sees nothing older than the page, because it is sent behind it on the same connection.
       const [page, read] = await Promise.all([reading, next && this.#pipeline.run(next.statement)])
-      // If the connection was lost, another page may have timed out.
-      if (!page) outcome = times?.isTimedOut ? null : undefined
-      else if (times) outcome = { ...times, bytes: bytesOf(page) }
-      if (!page) return null
+      if (!page) {
+        // If the connection was closed, another page may have timed out.
+        if (times?.isTimedOut) outcome = null
+        return null
+      }
+      if (times) outcome = { ...times, bytes: bytesOf(page) }
       if (read) next?.answered(read.rows)
       return page
     } finally {

@@ -1,7 +1,7 @@
 /**
  * One pipelined connection that the short reads of all requests share. Statements of one turn of the event loop are sent in one write,
  * and Postgres answers them without sleeping in between: the system calls and wake-ups of a round trip are half of what a small request
- * costs (measured in docs/decisions/0008-pipelined-reads.md).
+ * costs (measured in docs/decisions/0008-pipelined-reads.md). Short pages share another one (page-reader.ts).
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
@@ -25,8 +25,8 @@ const CANCELED = '57014'
  * the next use of the name in the same turn is sent without the text.
  */
 const NOT_PREPARED = '26000'
-/** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
 const TIMED_OUT = new Set([LOCK_TIMEOUT, CANCELED])
+/** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
 const SENT_AGAIN = new Set([...TIMED_OUT, NOT_PREPARED])
 /**
  * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its party use the pool, where
@@ -67,7 +67,7 @@ interface Pipeline {
   client: pg.Client
   stream: Socket
   openedAt: number
-  /** Closes the connection, if a timeout does. */
+  /** Closes the connection after a timeout; undefined if it stays open then. */
   cut: (() => void) | undefined
   /** How many statements were sent and not answered yet. */
   pending: number

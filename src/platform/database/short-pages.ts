@@ -16,7 +16,7 @@ const MOST_BYTES = 131_072
 const MOST_UNDER_WAY_MS = { party: 20, all: 40 }
 /** The least that a page is expected to take. */
 const LEAST_MS = 0.3
-/** That time is mostly the work of this process on other pages, so a part of it is expected. */
+/** The time from one answer to the next is mostly the work of this process on other pages, so only a part of it is expected of a page. */
 const EXPECTED_PART = 0.2
 /** A page that took too long there is not tried again for this time, and then only if it was short on a connection of its own. */
 const AVOIDED_MS = 60_000

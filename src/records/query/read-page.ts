@@ -34,8 +34,8 @@ export async function readPage(context: Context, page: ResolvedPage): Promise<Wr
 }
 
 /**
- * Reads the rows of the page, which must not be counted, together with the short reads of this turn of the event loop. Returns undefined if the
- * page is not known to be short, and if it has to be read in the usual way after all.
+ * Reads the rows of the page, which must not be counted, on the connection that short pages share. Returns undefined if the page is not known to be
+ * short, and if it has to be read in the usual way after all.
  */
 export async function readShortPage({ db, actor }: Context, page: ResolvedPage): Promise<ReadRows | undefined> {
   const users = new ExpectedUsers(actor.accountId, page.fields)
