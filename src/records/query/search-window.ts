@@ -66,11 +66,12 @@ async function readBeginning(
     return statement ? db.queryPrinted(statement, undefined, signal, following) : null
   }
   // Any record of the order may end a window, as long as the page is filled, so also the one that was at the place a moment ago.
-  const rows = await read(ends.get(context, withValues(place)))
+  const known = ends.get(context, withValues(place))
+  const rows = await read(known)
   if (rows && rows.length === rowsToRead(page)) return rows
   const [end] = await db.query<PageEnd>(place, undefined, signal)
   if (end) ends.set(context, withValues(place), end)
-  return read(end)
+  return rows && end?.id === known?.id && end?.key === known?.key ? rows : read(end)
 }
 
 /** Values that are kept for some time, by their names. */
