@@ -2,7 +2,7 @@
  * Slows down guesses. Each attempt counts as a failure before it is checked, against buckets in the database, so that simultaneous guesses
  * to several processes are counted, too; a success is taken back. A full bucket delays further attempts, and forgets failures over time.
  */
-import { BoundedMap } from '../platform/bounded-map.ts'
+import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'

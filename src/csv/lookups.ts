@@ -3,7 +3,7 @@
 import { unicode } from '../fields/cell-sql.ts'
 import type { TitledRecords } from '../fields/csv-rules.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
-import { BoundedMap } from '../platform/bounded-map.ts'
+import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { namesIn } from './cells.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import { isText, type TableDef } from '../fields/definition.ts'
-import { BoundedMap } from '../platform/bounded-map.ts'
+import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'

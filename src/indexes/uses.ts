@@ -1,7 +1,7 @@
 /** Stores the shapes of slow queries outside of saved views, so that an index is built for later ones. */
 
 import type { TableDef } from '../fields/definition.ts'
-import { BoundedMap } from '../platform/bounded-map.ts'
+import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
 import { planOf } from '../platform/database/query-plan.ts'

@@ -2,7 +2,7 @@
 
 import { type FieldDef, ownFields, type TableDef } from '../fields/definition.ts'
 import type { IfMatch } from '../platform/answer.ts'
-import { BoundedMap } from '../platform/bounded-map.ts'
+import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { composedOnce } from '../platform/database/composed-once.ts'
 import { type Database, ident, join, recordsOf, type Sql, type Statement, sql, writesOfTable } from '../platform/database/database.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'

@@ -1,7 +1,7 @@
 /** Reads the definitions of tables, once for each version of a table, and caches the latest. */
 
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
-import { BoundedMap } from '../platform/bounded-map.ts'
+import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BoundedMap } from '../../src/platform/bounded-map.ts'
+import { BoundedMap } from '../../src/platform/collections/bounded-map.ts'
 
 const withKeys = (max: number, keys: string[]) => {
   const map = new BoundedMap<string, number | undefined>(max)

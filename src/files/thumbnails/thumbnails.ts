@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { BoundedMap } from '../../platform/bounded-map.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
 import { accountParty } from '../../platform/concurrency/party.ts'
 import type { Deps } from '../../platform/context.ts'

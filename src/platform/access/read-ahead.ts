@@ -4,7 +4,7 @@
  * same caller again (docs/decisions/0031-reads-ahead.md). What the check itself reads of the answer is read for such a caller only, too.
  */
 import type { z } from 'zod'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { isValidText } from '../http/text-encoding.ts'

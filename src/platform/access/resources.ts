@@ -1,6 +1,6 @@
 /** The resources that several features use: spaces, tables and records. */
 
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import { type Database, empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { isOutdated } from '../database/outdated-definition.ts'
 import { forbidden } from '../http/errors.ts'

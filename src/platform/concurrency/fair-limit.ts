@@ -3,6 +3,7 @@
  * party that floods waits behind itself only. In a flood (inflow.ts) waiting longer helps nobody: the newest request of the party is served
  * first, and the oldest are refused.
  */
+import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { CompetingAccounts } from './competing-accounts.ts'
 import type { FairLimitOptions, WaitOptions } from './fair-limit-options.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
@@ -14,6 +15,8 @@ export interface Place {
   readonly since: number
   /** The request, if it has a body. Until that has arrived, the work does not use its place, and others may have it. */
   body?: { readonly complete: boolean } | undefined
+  /** It counts while it is in the list. */
+  counted?: Entry<Place>
 }
 
 type Party = WaitingParty<Place>
@@ -29,10 +32,10 @@ const REFUSED_AT_ONCE = 64
 export class FairLimit {
   readonly #options: FairLimitOptions
   /** The places that count, the oldest first. */
-  readonly #inside = new Set<Place>()
+  readonly #inside = new LinkedList<Place>()
   readonly #parties = new Map<string, Party>()
   /** The parties that wait. The first has its turn. */
-  readonly #turns = new Set<Party>()
+  readonly #turns = new LinkedList<Party>()
   readonly #accounts = new CompetingAccounts()
   #weight = 0
   #waiting = 0
@@ -82,7 +85,7 @@ export class FairLimit {
     const waiting: Waiting<Place> = { waiter, weight, since: now }
     party.add(waiting)
     this.#waiting++
-    this.#turns.add(party)
+    party.turn ??= this.#turns.add(party)
     if (party.waiting.length > this.#options.mostWaiting) this.#refuseOldest(party, now)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
     return () => this.#stopWaiting(party, waiting)
@@ -100,7 +103,7 @@ export class FairLimit {
   /** If all queues together are full, the longest gives way to the others. @param waiting the length of the queue that needs room */
   #makeRoom(waiting: number, now: number): boolean {
     let longest: Party | undefined
-    for (const party of this.#turns) if (party.waiting.length > (longest?.waiting.length ?? waiting)) longest = party
+    for (const { item } of this.#turns) if (item.waiting.length > (longest?.waiting.length ?? waiting)) longest = item
     // The one that would be served last.
     const last = longest?.waiting.at(longest.isRefused(now) ? 0 : -1)
     if (!longest || !last) return false
@@ -173,7 +176,8 @@ export class FairLimit {
   /** Whether a request of a party that is served in full has begun a moment ago. */
   #hasServedRequest(now: number): boolean {
     const { yieldMs = 0 } = this.#options
-    if (yieldMs) for (const { party, since } of this.#inside) if (!party.isRefused(now) && now - since < yieldMs) return true
+    if (!yieldMs) return false
+    for (const { item: place } of this.#inside) if (now - place.since < yieldMs && !place.party.isRefused(now)) return true
     return false
   }
 
@@ -185,16 +189,15 @@ export class FairLimit {
   #place(party: Party, weight: number, since: number): Place {
     const place: Place = { party, weight, since }
     party.notePlace()
-    this.#inside.add(place)
+    place.counted = this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
     return place
   }
 
   #uncount(place: Place): void {
-    if (!this.#inside.delete(place)) return
-    // An old set of places would keep the request.
-    place.body = undefined
+    if (!place.counted?.item) return
+    this.#inside.remove(place.counted)
     place.party.inside -= place.weight
     this.#weight -= place.weight
     this.#forgetIdle(place.party)
@@ -216,18 +219,27 @@ export class FairLimit {
   #giveTurns(now: number): void {
     let passed = 0
     while (passed < this.#turns.size && this.#weight < this.#mostPlaces(now)) {
-      const [party] = this.#turns as Iterable<Party>
+      const party = this.#turns.oldest
       if (!party) return
-      this.#turns.delete(party)
       const next = this.#hasPlaceFor(party, now) ? this.#nextOf(party, now) : undefined
       const isWaiting = party.waiting.length > 0
-      if (isWaiting) this.#turns.add(party)
+      this.#endTurn(party, isWaiting)
       if (next) {
         passed = 0
         this.#waiting--
         party.inflow.served()
         next.waiter.enter(this.#place(party, next.weight, now))
       } else if (isWaiting) passed++
+    }
+  }
+
+  #endTurn(party: Party, isWaiting: boolean): void {
+    const { turn } = party
+    if (!turn) return
+    if (isWaiting) this.#turns.moveToEnd(turn)
+    else {
+      this.#turns.remove(turn)
+      party.turn = undefined
     }
   }
 
@@ -240,7 +252,7 @@ export class FairLimit {
 
   #sweep(): void {
     const now = performance.now()
-    for (const party of this.#turns) {
+    for (const { item: party } of this.#turns) {
       this.#noticeFlood(party, now)
       this.#refuseLate(party, now)
     }
@@ -254,7 +266,7 @@ export class FairLimit {
   /** Takes the places of work that takes long, or whose body has not arrived with its headers. */
   #uncountIdle(now: number): void {
     const { countedMs = Number.POSITIVE_INFINITY } = this.#options
-    for (const place of this.#inside) {
+    for (const { item: place } of this.#inside) {
       const ageMs = now - place.since
       if (ageMs < BODY_ARRIVES_MS) return
       if (ageMs >= countedMs || place.body?.complete === false) this.#uncount(place)
@@ -292,7 +304,7 @@ export class FairLimit {
     if (!party.remove(waiting)) return
     this.#waiting--
     if (party.waiting.length) return
-    this.#turns.delete(party)
+    this.#endTurn(party, false)
     this.#forgetIdle(party)
   }
 }

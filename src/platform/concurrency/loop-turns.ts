@@ -2,7 +2,7 @@
  * Lets requests go before the bytes of uploads. Both share one event loop and often one processor: ten uploads at once would keep every short
  * request waiting behind a chunk of each of them. The state belongs to the process, because the event loop does.
  */
-import { type Entry, InProgress } from './in-progress.ts'
+import { type Entry, LinkedList } from '../collections/linked-list.ts'
 
 /** A chunk waits this long for requests in progress, so that uploads always make progress: at least 50 MB/s with chunks of 64 KB. */
 const PATIENCE_MS = 1
@@ -10,7 +10,7 @@ const PATIENCE_MS = 1
 const SHORT_MS = 100
 
 /** The beginnings of the requests in progress. */
-const requests = new InProgress<number>()
+const requests = new LinkedList<number>()
 /** The chunks that wait for their turn. */
 const waiting: (() => void)[] = []
 

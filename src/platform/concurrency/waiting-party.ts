@@ -1,4 +1,5 @@
 /** A party of a limit (fair-limit.ts): what it has in progress, and its queue. */
+import type { Entry } from '../collections/linked-list.ts'
 import { Inflow } from './inflow.ts'
 
 /** Waits for a place. One of its functions is called later, unless it stops waiting. */
@@ -24,6 +25,8 @@ export class WaitingParty<Place> {
   inside = 0
   /** In the order of arrival. */
   readonly waiting: Waiting<Place>[] = []
+  /** Its place among the parties that wait. */
+  turn: Entry<WaitingParty<Place>> | undefined
   readonly inflow = new Inflow()
   #refusingUntil = 0
   #refusedShare = 0

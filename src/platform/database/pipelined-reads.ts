@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import { currentParty } from '../concurrency/party.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, limitOfRecords, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'

@@ -1,7 +1,7 @@
 /** Frequent statements are prepared and described once for each connection (measured in docs/decisions/0006-prepared-statements.md). */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import { AppError } from '../http/errors.ts'
 import { memo } from '../memo.ts'
 import { type DataRow, PrintedRows } from './printed-rows.ts'

@@ -2,7 +2,7 @@
  * Knows which pages are short, so that they may share a connection (page-reader.ts). Whether one is depends on the values of its statement as much
  * as on the text, and nobody can tell before: so it is measured.
  */
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import type { Statement } from './records-plane.ts'
 
 /** A page that has never been shorter on a connection of its own is not tried on the shared one. Other work of the machine is part of the time. */

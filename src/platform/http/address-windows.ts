@@ -1,6 +1,6 @@
 /** Counts requests of unknown callers by address: those refused with 401, and those for paths that do not exist. */
 import { networkOf } from '../access/network.ts'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 
 /** The most addresses that a process remembers. They are kept in memory, because a write to the database for each would help an attacker. */
 const ADDRESSES = 20_000

@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Credentials, nameOf } from '../access/authenticate.ts'
+import type { Entry } from '../collections/linked-list.ts'
 import { FairLimit, type Place } from '../concurrency/fair-limit.ts'
-import type { Entry } from '../concurrency/in-progress.ts'
 import { requestBegins, requestEnds } from '../concurrency/loop-turns.ts'
 import { accountParty, currentParty, runFor } from '../concurrency/party.ts'
 import type { Metrics } from '../metrics.ts'

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Entry, InProgress } from '../concurrency/in-progress.ts'
+import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { respondToClientError } from './client-error.ts'
 import { BODY_LIMIT } from './trpc.ts'
@@ -66,7 +66,7 @@ export function limitClients(app: FastifyInstance, limits: ClientLimits): void {
 
 function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
   const { bodyMs, largeBytesPerSecond, uploadWindowMs, uploadBytesPerSecond, checkEveryMs } = limits
-  const receiving = new InProgress<Receiving>()
+  const receiving = new LinkedList<Receiving>()
   let checkedAt = performance.now()
 
   function check(): void {

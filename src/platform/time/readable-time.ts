@@ -2,7 +2,7 @@
  * Dates and instants in the words of a mail or a notification, in English. A calendar date is text (`YYYY-MM-DD`); an instant is shown as
  * clocks in the reader's time zone show it.
  */
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import { localInstant, localTime, MOST_ZONES } from './time-zones.ts'
 
 /** A calendar date for people: Tuesday, 31 March 2026. */

@@ -4,7 +4,7 @@
  */
 // The package's main entry loads all of date-fns, which takes a second at each start.
 import { fromZonedTime } from 'date-fns-tz/fromZonedTime'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import { addDays, FIRST_DATE, LAST_DATE, nearestDate, utcMidnight } from './time.ts'
 
 const SECOND = 1000

@@ -2,7 +2,7 @@
  * The clock changes of a time zone as lists. PostgreSQL and Node carry different editions of the zone data, so a statement that converts
  * between dates and instants is given the data of this process, which everything else uses (time-zones.ts).
  */
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../collections/bounded-map.ts'
 import { formatInstant } from './time.ts'
 import { firstSecond, offsetAt } from './time-zones.ts'
 

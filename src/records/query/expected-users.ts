@@ -4,7 +4,7 @@
  */
 import type { UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
-import { BoundedMap } from '../../platform/bounded-map.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Database, Following } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { readUsers, selectUsers, usersById } from '../cells/named.ts'

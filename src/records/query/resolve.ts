@@ -3,7 +3,7 @@
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
-import { BoundedMap } from '../../platform/bounded-map.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Context } from '../../platform/context.ts'
 import { decodeCursor } from '../../platform/http/cursor.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'

@@ -1,7 +1,7 @@
 /** Answers a search from the first records of the order, where a middling word makes every other way expensive (docs/decisions/0028). */
 
 import { trigramsOf } from '../../indexes/trigrams.ts'
-import { BoundedMap } from '../../platform/bounded-map.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Database, Following, Sql } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'

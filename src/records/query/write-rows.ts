@@ -5,7 +5,7 @@ import { type CellJson, type JsonById, jsonPiece } from '../../fields/cell-json.
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
-import { BoundedMap } from '../../platform/bounded-map.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { outdated } from '../../platform/database/outdated-definition.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'

@@ -1,6 +1,6 @@
 /** Which tabs of users are short, so that a page of one may delay the short reads of other requests (pipelined-reads.ts). */
 import type { Actor } from '../../platform/access/authenticate.ts'
-import { BoundedMap } from '../../platform/bounded-map.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import type { TaskQuery } from '../schema.ts'

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../collections/bounded-map.ts'
 import type { FairLimit } from '../../concurrency/fair-limit.ts'
 import { currentParty } from '../../concurrency/party.ts'
 import { tooBusy } from '../../http/errors.ts'

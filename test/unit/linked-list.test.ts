@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
-import { InProgress } from '../../src/platform/concurrency/in-progress.ts'
+import { type Entry, LinkedList } from '../../src/platform/collections/linked-list.ts'
 
-test('what is in progress is listed, the oldest first, until it is removed', () => {
-  const list = new InProgress<string>()
-  const items = () => [...list].map(({ item }) => item)
+test('an item is listed, the oldest first, until it is removed', () => {
+  const list = new LinkedList<string>()
+  const items = () => {
+    const all = [...list].map(({ item }) => item)
+    expect([list.size, list.oldest]).toEqual([all.length, all[0]])
+    return all
+  }
   const [a, b, c] = ['a', 'b', 'c'].map((item) => list.add(item))
   expect(items()).toEqual(['a', 'b', 'c'])
   if (b) list.remove(b)
@@ -20,15 +24,27 @@ test('what is in progress is listed, the oldest first, until it is removed', () 
   expect(items()).toEqual(['e'])
 })
 
+test('an entry that is moved to the end is the newest, unless it was removed', () => {
+  const list = new LinkedList<string>()
+  const [a, b, c] = ['a', 'b', 'c'].map((item) => list.add(item)) as [Entry<string>, Entry<string>, Entry<string>]
+  const itemsAfter = (moved: Entry<string>) => {
+    list.moveToEnd(moved)
+    return [...list].map(({ item }) => item).join('')
+  }
+  expect([b, a, a, c].map(itemsAfter)).toEqual(['acb', 'cba', 'cba', 'bac'])
+  list.remove(a)
+  expect([itemsAfter(a), itemsAfter(b)]).toEqual(['bc', 'cb'])
+})
+
 test('the current one may be removed while they are listed', () => {
-  const list = new InProgress<number>()
+  const list = new LinkedList<number>()
   for (const item of [1, 2, 3, 4]) list.add(item)
   for (const entry of list) if (entry.item % 2) list.remove(entry)
   expect([...list].map(({ item }) => item)).toEqual([2, 4])
 })
 
 test('nothing that was removed keeps another', () => {
-  const list = new InProgress<object>()
+  const list = new LinkedList<object>()
   const entries = [{}, {}, {}].map((item) => list.add(item))
   for (const entry of entries) list.remove(entry)
   expect(entries).toEqual(entries.map(() => ({ item: undefined, older: undefined, newer: undefined })))
