@@ -86,7 +86,7 @@ class Connection {
 
   constructor(port: number, closed = () => {}) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    this.#socket.setEncoding('latin1').setTimeout(TIMEOUT_MS)
+    this.#socket.setEncoding('latin1')
     this.#socket.on('data', (chunk: string) => this.#receive(chunk))
     this.#socket.on('timeout', () => this.#fail(new Error('no answer in 15 s')))
     this.#socket.on('error', (error) => this.#fail(error))
@@ -99,6 +99,8 @@ class Connection {
   send(request: string): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#pending = { resolve, reject, sentAt: performance.now() }
+    // An idle connection stays open, or all those that were opened together would be closed together.
+    this.#socket.setTimeout(TIMEOUT_MS)
     this.#socket.write(request)
     return promise
   }
@@ -124,6 +126,7 @@ class Connection {
     const { resolve, sentAt } = this.#pending
     this.#pending = undefined
     this.#received = ''
+    this.#socket.setTimeout(0)
     if (/^connection: close/im.test(head)) this.isUsable = false
     resolve({ status: Number(head.slice(9, 12)), retryAfter: /^retry-after: (.+)$/im.exec(head)?.[1], ms: performance.now() - sentAt })
   }

@@ -33,20 +33,19 @@ export async function atRate({ connections, request }: Load, perSecond: number, 
   await connections.open(Math.ceil(perSecond * LONGEST_ANSWER_S), HEALTH)
   const collected = collector()
   const from = performance.now()
-  const pending = new Set<Promise<void>>()
-  let sent = 0
+  let [sent, underWay] = [0, 0]
   for (let passedMs = 0; passedMs < seconds * 1_000; passedMs = performance.now() - from) {
     for (const due = (passedMs / 1_000) * perSecond; sent < due; sent++) {
       const answer = connections.send(request())
       if (!answer) collected.fail('all connections of the load were in use')
       else {
-        const settled: Promise<void> = answer.then(collected.add, collected.failed).finally(() => pending.delete(settled))
-        pending.add(settled)
+        underWay++
+        void answer.then(collected.add, collected.failed).finally(() => underWay--)
       }
     }
     await sleep(TICK_MS)
   }
-  await Promise.all(pending)
+  while (underWay) await sleep(TICK_MS)
   return collected.outcome(seconds)
 }
 

@@ -14,12 +14,18 @@ export type Order =
   | { kind: 'full speed'; callers: number; seconds: number }
   | { kind: 'rush'; callers: number }
 
+/** With a few threads for collections, one collection of a sender would take both processors of a small machine from the service. */
+const FLAGS = ['--v8-pool-size=1', '--max-semi-space-size=32']
+
 export class Sender {
   readonly #child: ChildProcess
 
   constructor(caller: Caller) {
-    // The structured clone keeps the Map of the failures.
-    this.#child = fork(join(import.meta.dirname, 'sender-process.ts'), [JSON.stringify(caller)], { serialization: 'advanced' })
+    this.#child = fork(join(import.meta.dirname, 'sender-process.ts'), [JSON.stringify(caller)], {
+      execArgv: FLAGS,
+      // The structured clone keeps the Map of the failures.
+      serialization: 'advanced',
+    })
   }
 
   /** Sends requests at the rate, however slowly they are answered. */
