@@ -11,7 +11,6 @@ import { accountParty, currentParty, runFor } from '../concurrency/party.ts'
 import type { Metrics } from '../metrics.ts'
 import { tooBusy } from './errors.ts'
 import { refusals, showLimit } from './metrics.ts'
-import { PacedRefusals } from './paced-refusals.ts'
 import { RPC_PREFIX } from './rpc.ts'
 import { hasBody } from './slow-clients.ts'
 
@@ -73,7 +72,6 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   })
   showLimit(metrics, limit)
   const accounts = new Map<string, string>()
-  const paced = new PacedRefusals()
   let refused = 0
 
   const partyOf = ({ context: { credentials, ip } }: FastifyRequest) => accounts.get(nameOf(credentials) ?? '') ?? strangerParty(ip)
@@ -88,16 +86,15 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
           takePlace(request, place)
           runFor(party, done)
         },
-        refuse: () => refuse(request, done),
+        refuse: () => refuse(done),
       },
       weight,
     )
   }
 
-  function refuse({ raw: { socket } }: FastifyRequest, done: Done): void {
-    const error = REFUSALS[refused++ % REFUSALS.length]
+  function refuse(done: Done): void {
     metrics.count(refusals)
-    paced.refuse(socket, () => done(error))
+    done(REFUSALS[refused++ % REFUSALS.length])
   }
 
   return {
@@ -132,10 +129,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
       app.addHook('onResponse', (request, reply, done) => {
         const { place, context, inProgress } = request
         if (inProgress) requestEnds(inProgress)
-        if (place) {
-          limit.leave(place)
-          paced.responded()
-        }
+        if (place) limit.leave(place)
         // A key that was revoked must not go on counting for its account.
         if (reply.statusCode === 401) accounts.delete(nameOf(context.credentials) ?? '')
         done()
