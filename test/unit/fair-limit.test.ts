@@ -123,6 +123,33 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['b2', 'a11', 'a10'])
     })
 
+    it('keeps a party of which many wait to some places, for a moment', () => {
+      const { come, end, inside, refused } = limitOf({ ...options, manyWaiting: 2, yieldingPlaces: 2, mostWaiting: 10 })
+      come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'a10')
+      end('a1')
+      expect(inside()).toEqual(['a2', 'a3', 'a4', 'a5'])
+      come('b1')
+      end('a2', 'a3')
+      expect(inside()).toEqual(['a4', 'a5', 'a6', 'b1'])
+      end('a4', 'a5')
+      expect(inside()).toEqual(['a6', 'b1'])
+      end('a6')
+      expect(inside()).toEqual(['b1', 'a7'])
+      vi.advanceTimersByTime(10)
+      end('a7')
+      expect(inside()).toEqual(['b1', 'a8', 'a9', 'a10'])
+      expect(refused).toEqual([])
+    })
+
+    it('keeps two parties of which many wait to no fewer places', () => {
+      const { come, end, inside } = limitOf({ ...options, manyWaiting: 1, yieldingPlaces: 2, mostWaiting: 10 })
+      come('b1', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b2', 'b3', 'b4')
+      end('a1')
+      expect(inside()).toEqual(['b1', 'a2', 'a3', 'a4'])
+      end('a2')
+      expect(inside()).toEqual(['b1', 'a3', 'a4', 'b2'])
+    })
+
     it('leaves its places to a party that is refused but keeps all of them', () => {
       const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 4 })
       come('b1', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')

@@ -25,10 +25,16 @@ export interface FairLimitOptions {
   waitMs: number
   refusingWaitMs: number
   /**
-   * While a request of a party that is served in full is in progress, a party whose requests are refused keeps to one place, for this time at
-   * most. By default it keeps its places.
+   * While a request of a party that is served in full, and of which few wait, is in progress, a party whose requests are refused keeps to one place,
+   * for this time at most. By default it keeps its places.
    */
   yieldMs?: number
+  /**
+   * For the same time a party that is not refused, but of which more than `manyWaiting` wait, gets a place beyond its first only while fewer than
+   * `yieldingPlaces` are taken. By default it keeps its places.
+   */
+  manyWaiting?: number
+  yieldingPlaces?: number
   /**
    * Work that takes longer than this no longer counts: it probably waits for a client, a lock or a slow statement, which have limits of
    * their own.

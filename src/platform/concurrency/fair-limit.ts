@@ -162,22 +162,29 @@ export class FairLimit {
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
-    const { competingPlaces, refusingPlaces, keptFree, isAlwaysShared } = this.#options
+    const { competingPlaces, refusingPlaces, keptFree, isAlwaysShared, yieldingPlaces = Number.POSITIVE_INFINITY } = this.#options
     const most = this.#mostPlaces(now)
     if (this.#weight >= most || !party) return this.#weight < most
     if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
     // None of the following takes away the first place of a party.
-    if (!party.isRefused(now) || party.inside === 0) return true
+    if (party.inside === 0) return true
+    if (!party.isRefused(now)) return this.#weight < yieldingPlaces || !this.#hasMany(party) || !this.#hasServedRequest(now)
     const refusing = refusingPlaces?.(party.refusedShare) ?? most
     if (this.#weight >= refusing) return false
     return refusing >= (competingPlaces ?? most) || !this.#hasServedRequest(now)
   }
 
-  /** Whether a request of a party that is served in full has begun a moment ago. */
+  #hasMany(party: Party): boolean {
+    const { manyWaiting = Number.POSITIVE_INFINITY } = this.#options
+    return party.waiting.length > manyWaiting
+  }
+
+  /** Whether a request of a party that is served in full, and of which few wait, has begun a moment ago. */
   #hasServedRequest(now: number): boolean {
     const { yieldMs = 0 } = this.#options
     if (!yieldMs) return false
-    for (const { item: place } of this.#inside) if (now - place.since < yieldMs && !place.party.isRefused(now)) return true
+    for (const { item: place } of this.#inside)
+      if (now - place.since < yieldMs && !place.party.isRefused(now) && !this.#hasMany(place.party)) return true
     return false
   }
 

@@ -32,14 +32,15 @@ declare module 'fastify' {
  * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length is no flood. While requests of the party
  * are refused, others come all the time, and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once
  * use nearly all of the process and the database, because short reads and writes share round trips, and few enough are begun to be answered soon if
- * all come at once.
+ * all come at once. With four at once a party can still do three quarters of that, so it catches up while it gives way to others.
  */
 const LIMIT = {
   ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 300 },
   ...{ waitMs: 1_000, refusingWaitMs: 6, yieldMs: 10, countedMs: 100 },
+  ...{ manyWaiting: 32, yieldingPlaces: 4 },
 }
 /** The places for a party whose requests are refused, on a busy process. The next request, also of another party, then waits for fewer others. */
-const REFUSING_PLACES = 4
+const REFUSING_PLACES = 2
 /** A party of which fewer are refused has had a pause, after which it needs all that the process can do, or it would go on being refused. */
 const FEW_REFUSED = 0.25
 /** The weight of a batch of RPC calls with as many calls or more. */
