@@ -77,6 +77,8 @@ export class Connections {
 }
 
 const TIMEOUT_MS = 15_000
+/** An idle connection is closed before the service would. The times differ, or all those that were opened together would be closed together. */
+const IDLE_MS = { least: 20_000, more: 40_000 }
 
 class Connection {
   readonly #socket: Socket
@@ -88,7 +90,7 @@ class Connection {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.#socket.setEncoding('latin1')
     this.#socket.on('data', (chunk: string) => this.#receive(chunk))
-    this.#socket.on('timeout', () => this.#fail(new Error('no answer in 15 s')))
+    this.#socket.on('timeout', () => (this.#pending ? this.#fail(new Error('no answer in 15 s')) : this.close()))
     this.#socket.on('error', (error) => this.#fail(error))
     this.#socket.on('close', () => {
       closed()
@@ -99,7 +101,6 @@ class Connection {
   send(request: string): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.#pending = { resolve, reject, sentAt: performance.now() }
-    // An idle connection stays open, or all those that were opened together would be closed together.
     this.#socket.setTimeout(TIMEOUT_MS)
     this.#socket.write(request)
     return promise
@@ -126,7 +127,7 @@ class Connection {
     const { resolve, sentAt } = this.#pending
     this.#pending = undefined
     this.#received = ''
-    this.#socket.setTimeout(0)
+    this.#socket.setTimeout(IDLE_MS.least + Math.random() * IDLE_MS.more)
     if (/^connection: close/im.test(head)) this.isUsable = false
     resolve({ status: Number(head.slice(9, 12)), retryAfter: /^retry-after: (.+)$/im.exec(head)?.[1], ms: performance.now() - sentAt })
   }

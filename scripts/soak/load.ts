@@ -21,7 +21,7 @@ export interface Outcome {
 }
 
 const TICK_MS = 2
-/** A refusal may take half a second, and no good answer takes longer. The requests of this time may be under way at once. */
+/** Refusals, and nearly all other answers, take half a second at most. The requests of this time may be under way at once. */
 const LONGEST_ANSWER_S = 0.5
 const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'
 

@@ -90,7 +90,7 @@ describe('a fair limit', () => {
   })
 
   it('gives a party that is refused a first place beside others that use all', () => {
-    const { come, end, inside, refused } = limitOf({ refusingPlaces: () => 1, yieldMs: 10, keptFree: 0, mostWaiting: 1 })
+    const { come, end, inside, refused } = limitOf({ refusingPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
     come('b1', 'a1', 'b2', 'a2', 'a3')
     expect(refused).toEqual(['a2'])
     end('a1')
@@ -98,56 +98,84 @@ describe('a fair limit', () => {
   })
 
   describe('beside a party that is served', () => {
-    const options = { places: 4, competingPlaces: 4, keptFree: 0, yieldMs: 10, mostWaiting: 2, countedMs: 60_000 }
+    const options = { places: 4, competingPlaces: 4, keptFree: 0, mostWaiting: 2, countedMs: 60_000 }
+    const givesWay = { forMs: 10, manyWaiting: 2, places: () => 2 }
+    const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `a${from + index}`)
 
-    it('keeps a party that is refused to one place, for a moment', () => {
-      const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 3 })
+    it('keeps a party that is refused to its first place', () => {
+      const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 2 })
       come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7')
       expect(refused).toEqual(['a5'])
-      end('a1', 'a2')
-      expect(inside()).toEqual(['a3', 'a4', 'a7'])
+      end('a1', 'a2', 'a3')
+      expect(inside()).toEqual(['a4', 'a7'])
       come('b1')
-      // Its places that end are not filled again.
-      end('a3', 'a4')
+      // Its place that ends is not filled again.
+      end('a4')
       expect(inside()).toEqual(['a7', 'b1'])
       end('a7')
       expect(inside()).toEqual(['b1', 'a6'])
-      come('a8', 'a9')
+      come('a8')
       end('b1')
-      expect(inside()).toEqual(['a6', 'a9', 'a8'])
-      come('b2', 'a10', 'a11')
-      end('a6', 'a9')
-      expect(inside()).toEqual(['a8', 'b2'])
-      vi.advanceTimersByTime(10)
-      end('a8')
-      expect(inside()).toEqual(['b2', 'a11', 'a10'])
+      expect(inside()).toEqual(['a6', 'a8'])
     })
 
     it('keeps a party of which many wait to some places, for a moment', () => {
-      const { come, end, inside, refused } = limitOf({ ...options, manyWaiting: 2, yieldingPlaces: 2, mostWaiting: 10 })
-      come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8', 'a9', 'a10')
+      const { come, end, inside, refused } = limitOf({ ...options, givesWay, mostWaiting: 20 })
+      come(...numbered(1, 13))
       end('a1')
       expect(inside()).toEqual(['a2', 'a3', 'a4', 'a5'])
       come('b1')
       end('a2', 'a3')
       expect(inside()).toEqual(['a4', 'a5', 'a6', 'b1'])
-      end('a4', 'a5')
-      expect(inside()).toEqual(['a6', 'b1'])
-      end('a6')
-      expect(inside()).toEqual(['b1', 'a7'])
+      end('a4')
+      expect(inside()).toEqual(['a5', 'a6', 'b1'])
+      end('a5')
+      expect(inside()).toEqual(['a6', 'b1', 'a7'])
       vi.advanceTimersByTime(10)
-      end('a7')
-      expect(inside()).toEqual(['b1', 'a8', 'a9', 'a10'])
+      end('a6')
+      expect(inside()).toEqual(['b1', 'a7', 'a8', 'a9'])
       expect(refused).toEqual([])
     })
 
-    it('keeps two parties of which many wait to no fewer places', () => {
-      const { come, end, inside } = limitOf({ ...options, manyWaiting: 1, yieldingPlaces: 2, mostWaiting: 10 })
-      come('b1', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b2', 'b3', 'b4')
+    it('leaves those places to it, however many others have', () => {
+      const { come, end, inside } = limitOf({ ...options, givesWay, mostWaiting: 20 })
+      come('a1', 'a2', 'c1', 'd1', ...numbered(3, 8))
+      end('a1')
+      expect(inside()).toEqual(['a2', 'c1', 'd1', 'a3'])
+    })
+
+    it('leaves it all places while a few would do less', () => {
+      const { come, end, inside } = limitOf({ ...options, givesWay: { ...givesWay, places: () => 4 }, mostWaiting: 20 })
+      come('a1', 'a2', 'a3', 'b1', ...numbered(4, 9))
+      end('a1')
+      expect(inside()).toEqual(['a2', 'a3', 'b1', 'a4'])
+    })
+
+    it('lets it give way neither to strangers, nor to a request without its body, nor to a party that needs many places or of which some wait', () => {
+      const fillsPlaces = (enterOther: (limit: ReturnType<typeof limitOf>) => void) => {
+        const all = limitOf({ ...options, givesWay, mostWaiting: 20 })
+        enterOther(all)
+        all.come(...numbered(1, 9))
+        all.end('a1')
+        return all.inside().includes('a4')
+      }
+      expect(fillsPlaces(({ limit }) => limit.tryEnter('account b'))).toBe(false)
+      expect(fillsPlaces(({ limit }) => limit.tryEnter('strangers 1'))).toBe(true)
+      expect(
+        fillsPlaces(({ limit }) => {
+          const place = limit.tryEnter('account b') as Place
+          place.body = { complete: false }
+        }),
+      ).toBe(true)
+      const oneForMany = { ...givesWay, places: () => 1 }
+      const many = limitOf({ ...options, givesWay: oneForMany, mostWaiting: 20 })
+      many.come('b1', 'b2', ...numbered(1, 9))
+      many.end('a1')
+      expect(many.inside()).toEqual(['b1', 'b2', 'a2', 'a3'])
+      const { come, end, inside } = limitOf({ ...options, givesWay, mostWaiting: 20 })
+      come('b1', ...numbered(1, 9), 'b2')
       end('a1')
       expect(inside()).toEqual(['b1', 'a2', 'a3', 'a4'])
-      end('a2')
-      expect(inside()).toEqual(['b1', 'a3', 'a4', 'b2'])
     })
 
     it('leaves its places to a party that is refused but keeps all of them', () => {
@@ -338,6 +366,46 @@ describe('a fair limit', () => {
         vi.advanceTimersByTime(SWEEP_MS)
       }
       expect(other.refused).toEqual([])
+    })
+
+    it('soon refuses nobody of a few callers who repeat what is refused at once', () => {
+      const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 1 })
+      let [last, repeated] = [4, 0]
+      come(...numbered(1, 4))
+      const repeatFor = (ms: number) => {
+        for (let passed = 0; passed < ms; passed += 10) {
+          vi.advanceTimersByTime(10)
+          end(...inside().slice(0, 1))
+          for (const again of [...refused.slice(repeated), 'served']) come(`${again && 'a'}${++last}`)
+          repeated = refused.length
+        }
+        return repeated
+      }
+      // Nothing is served for a second, as while the process is stopped.
+      vi.advanceTimersByTime(1_020)
+      expect(refused).toEqual(['a2', 'a3', 'a4'])
+      expect(repeatFor(900)).toBeGreaterThan(50)
+      repeatFor(300)
+      const sofar = refused.length
+      expect(repeatFor(3_000)).toBe(sofar)
+    })
+
+    it('refuses nothing of a party that is tried, and gives it a few places', () => {
+      const some = { places: 4, competingPlaces: 4, refusingPlaces: () => 1, mostWaiting: 20 }
+      const { come, end, inside, refused } = limitOf({ ...options, ...some, givesWay: { forMs: 10, manyWaiting: 32, places: () => 2 } })
+      come(...numbered(1, 8))
+      vi.advanceTimersByTime(1_000)
+      end('a1', 'a2', 'a3')
+      vi.advanceTimersByTime(900)
+      come(...numbered(9, 2))
+      vi.advanceTimersByTime(80)
+      expect([inside(), refused]).toEqual([['a4'], [...numbered(5, 4), ...numbered(9, 2)]])
+      come(...numbered(11, 3))
+      vi.advanceTimersByTime(20)
+      expect(inside()).toEqual(['a4', 'a13'])
+      vi.advanceTimersByTime(40)
+      expect(refused).toHaveLength(6)
+      expect(inside()).toEqual(['a4', 'a13', 'a11', 'a12'])
     })
 
     it('refuses the many that are late when a flood is noticed in several parts', () => {

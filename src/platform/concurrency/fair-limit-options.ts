@@ -18,23 +18,18 @@ export interface FairLimitOptions {
   mostWaiting: number
   /**
    * With more than this waiting, a party that floods (inflow.ts) is refused; until then one beyond `mostWaiting` is refused by itself, and the party
-   * only if one has waited for `waitMs`. By default a party is refused as soon as one of its requests is.
+   * only if one has waited for `waitMs`. It is tried at times whether it still floods. By default a party is refused as soon as one of its requests
+   * is, and until a second after the last.
    */
   floodWaiting?: number
   /** The longest wait; and the longest wait in a party whose requests are being refused. */
   waitMs: number
   refusingWaitMs: number
   /**
-   * While a request of a party that is served in full, and of which few wait, is in progress, a party whose requests are refused keeps to one place,
-   * for this time at most. By default it keeps its places.
+   * For how long a request of another account keeps a party of which more than `manyWaiting` wait to `places()`. The other account must need no more
+   * places itself, and none of it may wait. By default a party keeps its places. A party that is tried (waiting-party.ts) gets `places()`, too.
    */
-  yieldMs?: number
-  /**
-   * For the same time a party that is not refused, but of which more than `manyWaiting` wait, gets a place beyond its first only while fewer than
-   * `yieldingPlaces` are taken. By default it keeps its places.
-   */
-  manyWaiting?: number
-  yieldingPlaces?: number
+  givesWay?: { forMs: number; manyWaiting: number; places: () => number }
   /**
    * Work that takes longer than this no longer counts: it probably waits for a client, a lock or a slow statement, which have limits of
    * their own.

@@ -6,6 +6,7 @@
 import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { CompetingAccounts } from './competing-accounts.ts'
 import type { FairLimitOptions, WaitOptions } from './fair-limit-options.ts'
+import { isAccountParty } from './party.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
 
 /** A place, from `enter` to `leave`. */
@@ -86,6 +87,7 @@ export class FairLimit {
     party.add(waiting)
     this.#waiting++
     party.turn ??= this.#turns.add(party)
+    this.#judgeTrial(party, now)
     if (party.waiting.length > this.#options.mostWaiting) this.#refuseOldest(party, now)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
     return () => this.#stopWaiting(party, waiting)
@@ -162,30 +164,36 @@ export class FairLimit {
   }
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
-    const { competingPlaces, refusingPlaces, keptFree, isAlwaysShared, yieldingPlaces = Number.POSITIVE_INFINITY } = this.#options
+    const { refusingPlaces, givesWay, keptFree, isAlwaysShared } = this.#options
     const most = this.#mostPlaces(now)
     if (this.#weight >= most || !party) return this.#weight < most
     if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
     // None of the following takes away the first place of a party.
     if (party.inside === 0) return true
-    if (!party.isRefused(now)) return this.#weight < yieldingPlaces || !this.#hasMany(party) || !this.#hasServedRequest(now)
+    if (!party.isRefused(now)) return !this.#givesWay(party, now)
     const refusing = refusingPlaces?.(party.refusedShare) ?? most
-    if (this.#weight >= refusing) return false
-    return refusing >= (competingPlaces ?? most) || !this.#hasServedRequest(now)
+    return this.#weight < refusing || (this.#isTried(party, now) && party.inside < (givesWay?.places() ?? most))
   }
 
-  #hasMany(party: Party): boolean {
-    const { manyWaiting = Number.POSITIVE_INFINITY } = this.#options
-    return party.waiting.length > manyWaiting
-  }
-
-  /** Whether a request of a party that is served in full, and of which few wait, has begun a moment ago. */
-  #hasServedRequest(now: number): boolean {
-    const { yieldMs = 0 } = this.#options
-    if (!yieldMs) return false
-    for (const { item: place } of this.#inside)
-      if (now - place.since < yieldMs && !place.party.isRefused(now) && !this.#hasMany(place.party)) return true
+  /** Whether many requests of the party wait, and a request of an account that needs few places has begun a moment ago. */
+  #givesWay(party: Party, now: number): boolean {
+    const { givesWay } = this.#options
+    if (!givesWay || party.waiting.length <= givesWay.manyWaiting) return false
+    const places = givesWay.places()
+    if (party.inside < places) return false
+    const isLight = (other: Party) => isAccountParty(other.name) && !other.waiting.length && other.inside <= places && !other.isRefused(now)
+    for (const { item } of this.#inside)
+      if (now - item.since < givesWay.forMs && item.body?.complete !== false && isLight(item.party)) return true
     return false
+  }
+
+  #isTried(party: Party, now: number): boolean {
+    return this.#options.floodWaiting !== undefined && party.isTried(now)
+  }
+
+  #judgeTrial(party: Party, now: number): void {
+    const { floodWaiting } = this.#options
+    if (floodWaiting !== undefined && party.isTried(now)) party.judgeTrial(floodWaiting, now)
   }
 
   #mostPlaces(now: number): number {
@@ -260,6 +268,7 @@ export class FairLimit {
   #sweep(): void {
     const now = performance.now()
     for (const { item: party } of this.#turns) {
+      this.#judgeTrial(party, now)
       this.#noticeFlood(party, now)
       this.#refuseLate(party, now)
     }
@@ -287,9 +296,10 @@ export class FairLimit {
 
   #refuseLate(party: Party, now: number): void {
     const { waitMs, refusingWaitMs } = this.#options
+    const mostMs = party.isRefused(now) && !this.#isTried(party, now) ? refusingWaitMs : waitMs
     for (let count = 0; count < REFUSED_AT_ONCE; count++) {
       const [oldest] = party.waiting
-      if (!oldest || now - oldest.since < (party.isRefused(now) ? refusingWaitMs : waitMs)) return
+      if (!oldest || now - oldest.since < mostMs) return
       this.#refuseOldest(party, now)
     }
   }

@@ -16,6 +16,16 @@ export interface Waiting<Place> {
 
 /** A party counts as refused for this time after its last refusal. */
 export const REFUSING_MS = 1_000
+/**
+ * Callers who repeat a refused request at once look like a flood for as long as they are refused, even if there are only a few who would wait for their
+ * answers. So it is tried at times what happens if none is refused: at first after a second, then after four times as long as before, but never after
+ * more than 16 s. The queue of callers who wait for their answers soon stops growing, that of a flood does not.
+ */
+const TRIAL = { afterMs: 1_000, longer: 4, mostAfterMs: 16_000 }
+/** The queue has stopped growing if it becomes longer by at most so many in this time. */
+const STEADY = { forMs: 40, mostGrowth: 32 }
+/** After this time without refusals the next trial comes after a second again. */
+const FORGOTTEN_MS = 10_000
 /** How much a request counts in the share that is refused. */
 const SHARE_OF_ONE = 0.003
 
@@ -30,12 +40,16 @@ export class WaitingParty<Place> {
   readonly inflow = new Inflow()
   #refusingUntil = 0
   #refusedShare = 0
+  #triedAt = 0
+  #trialAfterMs = TRIAL.afterMs
+  /** How many waited at a time of the trial. */
+  #seen: { length: number; at: number } | undefined
 
   constructor(name: string) {
     this.name = name
   }
 
-  /** Whether it is being refused: its newest request is served first, and none that has waited for long. */
+  /** Whether it is being refused: its newest request is served first and, except in a trial, none that has waited for long. */
   isRefused(now: number): boolean {
     return now < this.#refusingUntil
   }
@@ -51,7 +65,30 @@ export class WaitingParty<Place> {
   }
 
   beginRefusing(now: number): void {
+    if (!this.isRefused(now)) this.#tryAfter(now - this.#refusingUntil > FORGOTTEN_MS ? TRIAL.afterMs : this.#trialAfterMs, now)
     this.#refusingUntil = now + REFUSING_MS
+  }
+
+  /** Whether it is being tried what happens if it is not refused. */
+  isTried(now: number): boolean {
+    return this.isRefused(now) && now >= this.#triedAt
+  }
+
+  /** To be called during a trial. @param most the number of waiting requests that only a flood exceeds */
+  judgeTrial(most: number, now: number): void {
+    const { length } = this.waiting
+    this.#seen ??= { length, at: now }
+    if (length > most) this.#tryAfter(Math.min(TRIAL.longer * this.#trialAfterMs, TRIAL.mostAfterMs), now)
+    else if (now >= this.#seen.at + STEADY.forMs) {
+      if (length - this.#seen.length <= STEADY.mostGrowth) this.#refusingUntil = now
+      else this.#seen = { length, at: now }
+    }
+  }
+
+  #tryAfter(ms: number, now: number): void {
+    this.#trialAfterMs = ms
+    this.#triedAt = now + ms
+    this.#seen = undefined
   }
 
   noteRefusal(): void {

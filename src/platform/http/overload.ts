@@ -32,13 +32,14 @@ declare module 'fastify' {
  * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length is no flood. While requests of the party
  * are refused, others come all the time, and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once
  * use nearly all of the process and the database, because short reads and writes share round trips, and few enough are begun to be answered soon if
- * all come at once. With four at once a party can still do three quarters of that, so it catches up while it gives way to others.
+ * all come at once.
  */
 const LIMIT = {
   ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 300 },
-  ...{ waitMs: 1_000, refusingWaitMs: 6, yieldMs: 10, countedMs: 100 },
-  ...{ manyWaiting: 32, yieldingPlaces: 4 },
+  ...{ waitMs: 1_000, refusingWaitMs: 6, countedMs: 100 },
 }
+/** A party of which many wait gives way to the others. With four places it still does three quarters of what it does with sixteen. */
+const GIVES_WAY = { forMs: 10, manyWaiting: 32, places: 4 }
 /** The places for a party whose requests are refused, on a busy process. The next request, also of another party, then waits for fewer others. */
 const REFUSING_PLACES = 2
 /** A party of which fewer are refused has had a pause, after which it needs all that the process can do, or it would go on being refused. */
@@ -69,6 +70,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const load = watchEventLoop()
   const limit = new FairLimit({
     ...LIMIT,
+    givesWay: { ...GIVES_WAY, places: () => (load.isBusy ? GIVES_WAY.places : LIMIT.competingPlaces) },
     refusingPlaces: (refusedShare) => (load.isBusy && refusedShare > FEW_REFUSED ? REFUSING_PLACES : LIMIT.competingPlaces),
   })
   showLimit(metrics, limit)
