@@ -34,6 +34,7 @@ const PLATFORM_ROOMS = [
   'jobs',
   'processes',
   'bytes',
+  'collections',
   'concurrency',
   'secrets',
   'time',
