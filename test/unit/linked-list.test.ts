@@ -43,6 +43,17 @@ test('the current one may be removed while they are listed', () => {
   expect([...list].map(({ item }) => item)).toEqual([2, 4])
 })
 
+test('listing them ends if the next one is removed', () => {
+  const list = new LinkedList<number>()
+  const [, second] = [1, 2, 3].map((item) => list.add(item))
+  const listed: number[] = []
+  for (const { item } of list) {
+    listed.push(item)
+    if (second) list.remove(second)
+  }
+  expect(listed).toEqual([1])
+})
+
 test('nothing that was removed keeps another', () => {
   const list = new LinkedList<object>()
   const entries = [{}, {}, {}].map((item) => list.add(item))

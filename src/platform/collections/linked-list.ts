@@ -66,7 +66,7 @@ export class LinkedList<Item> {
     entry.newer = undefined
   }
 
-  /** The entries, of which the current one may be removed. If the next one is removed meanwhile, it is the end. */
+  /** The entries. The current one may be removed meanwhile; if the next one is, the iteration ends. */
   *[Symbol.iterator](): Generator<Entry<Item> & { item: Item }> {
     for (let entry = this.#oldest; entry?.item !== undefined; ) {
       const { newer } = entry

@@ -18,7 +18,7 @@ export interface FairLimitOptions {
   mostWaiting: number
   /**
    * With more than this waiting, a party that floods (inflow.ts) is refused; until then one beyond `mostWaiting` is refused by itself, and the party
-   * only if one has waited for `waitMs`. It is tried at times whether it still floods. By default a party is refused as soon as one of its requests
+   * only if one has waited for `waitMs`. At times a trial shows whether it still floods (waiting-party.ts). By default a party is refused as soon as one of its requests
    * is, and until a second after the last.
    */
   floodWaiting?: number
@@ -27,7 +27,7 @@ export interface FairLimitOptions {
   refusingWaitMs: number
   /**
    * For how long a request of another account keeps a party of which more than `manyWaiting` wait to `places()`. The other account must need no more
-   * places itself, and none of it may wait. By default a party keeps its places. A party that is tried (waiting-party.ts) gets `places()`, too.
+   * places itself, and none of it may wait. By default a party keeps its places. A party on trial gets `places()`, too.
    */
   givesWay?: { forMs: number; manyWaiting: number; places: () => number }
   /**

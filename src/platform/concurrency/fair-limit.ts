@@ -172,7 +172,7 @@ export class FairLimit {
     if (party.inside === 0) return true
     if (!party.isRefused(now)) return !this.#givesWay(party, now)
     const refusing = refusingPlaces?.(party.refusedShare) ?? most
-    return this.#weight < refusing || (this.#isTried(party, now) && party.inside < (givesWay?.places() ?? most))
+    return this.#weight < refusing || (this.#isOnTrial(party, now) && party.inside < (givesWay?.places() ?? most))
   }
 
   /** Whether many requests of the party wait, and a request of an account that needs few places has begun a moment ago. */
@@ -187,13 +187,13 @@ export class FairLimit {
     return false
   }
 
-  #isTried(party: Party, now: number): boolean {
-    return this.#options.floodWaiting !== undefined && party.isTried(now)
+  #isOnTrial(party: Party, now: number): boolean {
+    return this.#options.floodWaiting !== undefined && party.isOnTrial(now)
   }
 
   #judgeTrial(party: Party, now: number): void {
     const { floodWaiting } = this.#options
-    if (floodWaiting !== undefined && party.isTried(now)) party.judgeTrial(floodWaiting, now)
+    if (floodWaiting !== undefined && party.isOnTrial(now)) party.judgeTrial(floodWaiting, now)
   }
 
   #mostPlaces(now: number): number {
@@ -296,7 +296,7 @@ export class FairLimit {
 
   #refuseLate(party: Party, now: number): void {
     const { waitMs, refusingWaitMs } = this.#options
-    const mostMs = party.isRefused(now) && !this.#isTried(party, now) ? refusingWaitMs : waitMs
+    const mostMs = party.isRefused(now) && !this.#isOnTrial(party, now) ? refusingWaitMs : waitMs
     for (let count = 0; count < REFUSED_AT_ONCE; count++) {
       const [oldest] = party.waiting
       if (!oldest || now - oldest.since < mostMs) return

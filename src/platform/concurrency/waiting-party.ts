@@ -18,7 +18,7 @@ export interface Waiting<Place> {
 export const REFUSING_MS = 1_000
 /**
  * Callers who repeat a refused request at once look like a flood for as long as they are refused, even if there are only a few who would wait for their
- * answers. So it is tried at times what happens if none is refused: at first after a second, then after four times as long as before, but never after
+ * answers. So a party is on trial at times, and nothing of it is refused: at first after a second, then after four times as long as before, but never after
  * more than 16 s. The queue of callers who wait for their answers soon stops growing, that of a flood does not.
  */
 const TRIAL = { afterMs: 1_000, longer: 4, mostAfterMs: 16_000 }
@@ -40,9 +40,9 @@ export class WaitingParty<Place> {
   readonly inflow = new Inflow()
   #refusingUntil = 0
   #refusedShare = 0
-  #triedAt = 0
+  #trialAt = 0
   #trialAfterMs = TRIAL.afterMs
-  /** How many waited at a time of the trial. */
+  /** How many waited when the trial was last looked at. */
   #seen: { length: number; at: number } | undefined
 
   constructor(name: string) {
@@ -69,9 +69,9 @@ export class WaitingParty<Place> {
     this.#refusingUntil = now + REFUSING_MS
   }
 
-  /** Whether it is being tried what happens if it is not refused. */
-  isTried(now: number): boolean {
-    return this.isRefused(now) && now >= this.#triedAt
+  /** Whether nothing of it is refused for a moment, although it is being refused, to see whether it still floods. */
+  isOnTrial(now: number): boolean {
+    return this.isRefused(now) && now >= this.#trialAt
   }
 
   /** To be called during a trial. @param most the number of waiting requests that only a flood exceeds */
@@ -87,7 +87,7 @@ export class WaitingParty<Place> {
 
   #tryAfter(ms: number, now: number): void {
     this.#trialAfterMs = ms
-    this.#triedAt = now + ms
+    this.#trialAt = now + ms
     this.#seen = undefined
   }
 
