@@ -2,7 +2,7 @@
 import { actingUserId } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { raw, type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time/time.ts'
+import { asInstantText } from '../platform/time/time.ts'
 import { isMember } from '../spaces/membership.ts'
 import { columnList, type Followable, type SubscriptionTable } from './subject.ts'
 
@@ -10,9 +10,9 @@ import { columnList, type Followable, type SubscriptionTable } from './subject.t
  * The statement that subscribes users. A user who follows already stays subscribed.
  * @param users selects user_id and the columns of the table's `place`
  */
-export const subscribing = ({ name, place }: SubscriptionTable, users: Sql, now: Date): Sql => sql`
+export const subscribing = ({ name, place }: SubscriptionTable, users: Sql, now: Date | string): Sql => sql`
   insert into ${raw(name)} (user_id, ${raw(place.join(', '))}, created_at)
-  select distinct f.user_id, ${columnList(place, 'f')}, ${formatInstant(now)}::timestamp from (${users}) f
+  select distinct f.user_id, ${columnList(place, 'f')}, ${asInstantText(now)}::timestamp from (${users}) f
   -- All statements insert in one order, so that two of them cannot deadlock.
   order by f.user_id, ${columnList(place, 'f')}
   on conflict do nothing`

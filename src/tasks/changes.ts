@@ -58,32 +58,13 @@ export async function update(
     const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files, external_id }
     // An update without a difference keeps the version, so that it makes no If-Match stale.
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answerOf(current, ignored)
-    const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
-      (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
     const [row] = await db.query<StoredTask>(
-      sql`
-      with changed as (
-        update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId}, attachments = ${JSON.stringify(files)}::jsonb,
-          external_id = ${external_id}::text,
-          due_date = ${due.due_date}::date, due_time = ${due.due_time}::time,
-          reminder_offset_mins = ${due.reminder_offset_mins}::int, reminder_time = ${due.reminder_time}::time,
-          reminder_at = ${reminder}::timestamp,
-          -- With another due date or reminder, the reminder is sent again.
-          reminder_sent_at = case when ${keepsReminder} then reminder_sent_at end,
-          reminder_missed = case when ${keepsReminder} then reminder_missed else ${isPast(reminder, now)} end,
-          updated_at = ${formatInstant(now)}::timestamp, version = version + 1
-        where id = ${task_id} returning *
-      ),
-      reassigned as (select * from changed where assignee_user_id <> ${current.assignee_user_id}),
-      subscribed as (${subscribing(taskSubscriptions, sql`select id as task_id, assignee_user_id as user_id from reassigned`, now)}),
-      notified as (${notifying(
-        sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from reassigned`,
-        assigned({ title, ...due }, actor),
-        actor,
-        now,
-      )}),
-      emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
-      select ${taskColumns(sql`k`)}, k.version from changed k`,
+      updating(actor.kind, {
+        ...{ taskId: task_id, title, details, assigneeId, formerAssigneeId: current.assignee_user_id, externalId: external_id },
+        ...{ dueDate: due.due_date, dueTime: due.due_time, reminderOffsetMins: due.reminder_offset_mins, reminderTime: due.reminder_time },
+        ...{ reminderAt: reminder, isMissed: isPast(reminder, now), attachments: JSON.stringify(files) },
+        ...{ userId: actor.userId, now: formatInstant(now), ...assigned({ title, ...due }, actor) },
+      }),
       'tasks:update',
     )
     await attachments.releaseReplaced(context, current.attachments, files)
@@ -95,6 +76,76 @@ export async function update(
     if (isUniqueViolation(error)) throw externalIdTaken()
     throw error
   }
+}
+
+/** What the statement of an update binds. */
+interface UpdateValues extends Notice {
+  taskId: number
+  title: string
+  details: string | null
+  assigneeId: number
+  formerAssigneeId: number
+  /** JSON */
+  attachments: string
+  externalId: string | null
+  /** `YYYY-MM-DD` */
+  dueDate: string | null
+  /** `HH:MM:SS` */
+  dueTime: string | null
+  reminderOffsetMins: number | null
+  reminderTime: string | null
+  reminderAt: string | null
+  /** Whether the time of the reminder has passed already. */
+  isMissed: boolean
+  userId: number
+  now: string
+}
+
+const UPDATE_NAMES = [
+  ...(['taskId', 'title', 'details', 'assigneeId', 'formerAssigneeId', 'attachments', 'externalId', 'dueDate', 'dueTime'] as const),
+  ...(['reminderOffsetMins', 'reminderTime', 'reminderAt', 'isMissed', 'userId', 'now', 'event_type', 'message', 'summary'] as const),
+]
+
+/** By the kind of the actor, the only thing that the text of the statement depends on. */
+const composedUpdates = new Map<Actor['kind'], (values: UpdateValues) => Statement>()
+
+/** Stores an updated task, subscribes and notifies a new assignee, and reports the change. */
+function updating(kind: Actor['kind'], values: UpdateValues): Statement {
+  const statement = composedUpdates.get(kind) ?? composedOnce<UpdateValues>(UPDATE_NAMES, (bound) => updatingAs(kind, bound))
+  composedUpdates.set(kind, statement)
+  return statement(values)
+}
+
+function updatingAs(kind: Actor['kind'], values: UpdateValues): Sql {
+  const { taskId, title, details, assigneeId, formerAssigneeId, attachments, externalId, userId, now, event_type, message, summary } =
+    values
+  const { dueDate, dueTime, reminderOffsetMins, reminderTime, reminderAt, isMissed } = values
+  const notice = { event_type, message, summary }
+  const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
+    (${dueDate}::date, ${dueTime}::time, ${reminderOffsetMins}::int, ${reminderTime}::time)`
+  return sql`
+    with changed as (
+      update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId}, attachments = ${attachments}::jsonb,
+        external_id = ${externalId}::text,
+        due_date = ${dueDate}::date, due_time = ${dueTime}::time,
+        reminder_offset_mins = ${reminderOffsetMins}::int, reminder_time = ${reminderTime}::time,
+        reminder_at = ${reminderAt}::timestamp,
+        -- With another due date or reminder, the reminder is sent again.
+        reminder_sent_at = case when ${keepsReminder} then reminder_sent_at end,
+        reminder_missed = case when ${keepsReminder} then reminder_missed else ${isMissed} end,
+        updated_at = ${now}::timestamp, version = version + 1
+      where id = ${taskId} returning *
+    ),
+    reassigned as (select * from changed where assignee_user_id <> ${formerAssigneeId}),
+    subscribed as (${subscribing(taskSubscriptions, sql`select id as task_id, assignee_user_id as user_id from reassigned`, now)}),
+    notified as (${notifying(
+      sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from reassigned`,
+      notice,
+      { kind, userId },
+      now,
+    )}),
+    emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
+    select ${taskColumns(sql`k`)}, k.version from changed k`
 }
 
 /**
@@ -134,16 +185,16 @@ interface MarkValues extends Notice {
   now: string
 }
 
-const composed = new Map<string, (values: MarkValues) => Statement>()
+const composedMarks = new Map<string, (values: MarkValues) => Statement>()
 
 /** Everything that the text of the statement depends on. */
 function marking(status: Status, kind: Actor['kind']): (values: MarkValues) => Statement {
   const name = `${status} ${kind}`
-  const known = composed.get(name)
+  const known = composedMarks.get(name)
   if (known) return known
   const names = ['taskId', 'userId', 'now', 'event_type', 'message', 'summary'] as const
   const statement = composedOnce<MarkValues>(names, (values) => markingAs(status, kind, values))
-  composed.set(name, statement)
+  composedMarks.set(name, statement)
   return statement
 }
 
