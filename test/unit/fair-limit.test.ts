@@ -37,6 +37,8 @@ function limitOf(options: Partial<FairLimitOptions> = {}) {
   }
 }
 
+const SWEEP_MS = 20
+
 describe('a fair limit', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
@@ -89,6 +91,32 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a26', 'b1', 'b2'])
   })
 
+  it('asks for the places of a party that is refused with whether another account has begun a request a moment ago', () => {
+    const asked: boolean[] = []
+    const refusingPlaces = (_: number, isBesideLight: boolean) => {
+      asked.push(isBesideLight)
+      return 2
+    }
+    const { come, end } = limitOf({
+      refusingPlaces,
+      givesWay: { excessForMs: 10, forMs: 5, manyWaiting: 20, places: () => 2 },
+      competingPlaces: 4,
+      keptFree: 0,
+      mostWaiting: 1,
+    })
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
+    const last = (during: () => void) => {
+      asked.length = 0
+      during()
+      return asked.at(-1)
+    }
+    expect(last(() => end('a1'))).toBe(false)
+    come('b1')
+    expect(last(() => end('a2'))).toBe(true)
+    vi.advanceTimersByTime(10)
+    expect(last(() => end('b1'))).toBe(false)
+  })
+
   it('gives a party that is refused a first place beside others that use all', () => {
     const { come, end, inside, refused } = limitOf({ refusingPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
     come('b1', 'a1', 'b2', 'a2', 'a3')
@@ -99,7 +127,7 @@ describe('a fair limit', () => {
 
   describe('beside a party that is served', () => {
     const options = { places: 4, competingPlaces: 4, keptFree: 0, mostWaiting: 2, countedMs: 60_000 }
-    const givesWay = { forMs: 10, manyWaiting: 2, places: () => 2 }
+    const givesWay = { excessForMs: 10, forMs: 5, manyWaiting: 2, places: () => 2 }
     const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `a${from + index}`)
 
     it('keeps a party that is refused to its first place', () => {
@@ -151,31 +179,72 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a2', 'a3', 'b1', 'a4'])
     })
 
-    it('lets it give way neither to strangers, nor to a request without its body, nor to a party that needs many places or of which some wait', () => {
-      const fillsPlaces = (enterOther: (limit: ReturnType<typeof limitOf>) => void) => {
-        const all = limitOf({ ...options, givesWay, mostWaiting: 20 })
-        enterOther(all)
+    it('lets it give way neither to strangers nor to a party that needs many places', () => {
+      const fillsPlaces = (enterOthers: (limit: ReturnType<typeof limitOf>) => void, places = 2) => {
+        const all = limitOf({ ...options, givesWay: { ...givesWay, places: () => places }, mostWaiting: 20 })
+        enterOthers(all)
         all.come(...numbered(1, 9))
-        all.end('a1')
-        return all.inside().includes('a4')
+        all.end('a1', 'a2')
+        return all.inside().filter((name) => name.startsWith('a')).length > places
       }
       expect(fillsPlaces(({ limit }) => limit.tryEnter('account b'))).toBe(false)
       expect(fillsPlaces(({ limit }) => limit.tryEnter('strangers 1'))).toBe(true)
-      expect(
-        fillsPlaces(({ limit }) => {
-          const place = limit.tryEnter('account b') as Place
-          place.body = { complete: false }
-        }),
-      ).toBe(true)
-      const oneForMany = { ...givesWay, places: () => 1 }
-      const many = limitOf({ ...options, givesWay: oneForMany, mostWaiting: 20 })
-      many.come('b1', 'b2', ...numbered(1, 9))
-      many.end('a1')
-      expect(many.inside()).toEqual(['b1', 'b2', 'a2', 'a3'])
+      expect(fillsPlaces(({ come }) => come('b1'), 1)).toBe(false)
+      expect(fillsPlaces(({ come }) => come('b1', 'b2'), 1)).toBe(true)
+    })
+
+    it('lets it give way to one account, however many places another that has come later needs', () => {
+      const { come, end, inside } = limitOf({ ...options, competingPlaces: 6, givesWay, mostWaiting: 20 })
+      come('b1', ...numbered(1, 3), 'c1', 'c2', 'c3', ...numbered(4, 9))
+      expect(inside()).toEqual(['b1', 'a1', 'a2', 'a3', 'c1', 'c2'])
+      end('c1', 'c2', 'c3', 'a1')
+      expect(inside()).toEqual(['b1', 'a2', 'a3'])
+    })
+
+    it('lets it give way to no account of which a request waits', () => {
+      const { come, end, inside } = limitOf({ ...options, givesWay: { ...givesWay, excessForMs: 20 }, mostWaiting: 20 })
+      come(...numbered(1, 9), 'b1', 'b2')
+      end('a1', 'a2', 'a3')
+      expect(inside()).toEqual(['a4', 'a5', 'b1', 'a6'])
+    })
+
+    it('lets it give way to an account whose request has ended a moment ago', () => {
       const { come, end, inside } = limitOf({ ...options, givesWay, mostWaiting: 20 })
-      come('b1', ...numbered(1, 9), 'b2')
-      end('a1')
-      expect(inside()).toEqual(['b1', 'a2', 'a3', 'a4'])
+      come('b1')
+      end('b1')
+      come(...numbered(1, 9))
+      end('a1', 'a2', 'a3')
+      expect(inside()).toEqual(['a4', 'a5'])
+      vi.advanceTimersByTime(10)
+      end('a4')
+      expect(inside()).toEqual(['a5', 'a6', 'a7', 'a8'])
+    })
+
+    it('lets it give way for longer while more of it come than are served', () => {
+      const { come, end, inside } = limitOf({ ...options, competingPlaces: 5, keptFree: 1, givesWay, mostWaiting: 20 })
+      const beginAndEnd = (name: string) => {
+        come(name)
+        end(name)
+      }
+      beginAndEnd('b1')
+      come(...numbered(1, 14))
+      vi.advanceTimersByTime(SWEEP_MS)
+      end('a1', 'a2', 'a3', 'a4')
+      vi.advanceTimersByTime(SWEEP_MS)
+      beginAndEnd('b2')
+      end('a5')
+      expect(inside()).toEqual(['a6', 'a7', 'a8'])
+      vi.advanceTimersByTime(5)
+      end('a6')
+      expect(inside()).toEqual(['a7', 'a8', 'a9', 'a10'])
+      come(...numbered(15, 30))
+      beginAndEnd('b3')
+      vi.advanceTimersByTime(5)
+      end('a7')
+      expect(inside()).toEqual(['a8', 'a9', 'a10'])
+      vi.advanceTimersByTime(5)
+      end('a8')
+      expect(inside()).toEqual(['a9', 'a10', 'a11', 'a12'])
     })
 
     it('leaves its places to a party that is refused but keeps all of them', () => {
@@ -285,7 +354,6 @@ describe('a fair limit', () => {
   })
 
   describe('with a number of waiting requests that only a flood exceeds', () => {
-    const SWEEP_MS = 20
     const options = { places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 10, floodWaiting: 4, refusingWaitMs: 5, countedMs: 60_000 }
     const numbered = (from: number, count: number) => Array.from({ length: count }, (_, index) => `a${from + index}`)
 
@@ -392,7 +460,11 @@ describe('a fair limit', () => {
 
     it('refuses nothing of a party that is tried, and gives it a few places', () => {
       const some = { places: 4, competingPlaces: 4, refusingPlaces: () => 1, mostWaiting: 20 }
-      const { come, end, inside, refused } = limitOf({ ...options, ...some, givesWay: { forMs: 10, manyWaiting: 32, places: () => 2 } })
+      const { come, end, inside, refused } = limitOf({
+        ...options,
+        ...some,
+        givesWay: { excessForMs: 10, forMs: 5, manyWaiting: 32, places: () => 2 },
+      })
       come(...numbered(1, 8))
       vi.advanceTimersByTime(1_000)
       end('a1', 'a2', 'a3')

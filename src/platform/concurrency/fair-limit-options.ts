@@ -1,4 +1,6 @@
 /** What differs between the limits of the service (fair-limit.ts). */
+import type { GivesWay } from './giving-way.ts'
+
 export interface FairLimitOptions {
   /** The places while one party is alone and nobody is refused. */
   places: number
@@ -8,8 +10,9 @@ export interface FairLimitOptions {
    * A party whose requests are refused gets a place beyond its first only while fewer than this are taken: with fewer in progress, each ends sooner.
    * By default it is treated as without refusals.
    * @param refusedShare of the last hundreds of its requests, from 0 to 1
+   * @param isBesideLight whether a request of another account that needs few places has begun a moment ago (`givesWay`)
    */
-  refusingPlaces?: (refusedShare: number) => number
+  refusingPlaces?: (refusedShare: number, isBesideLight: boolean) => number
   /** The places that a party leaves free for others while several compete. */
   keptFree: number
   /** True if a party leaves them free even while it is alone, because its work holds places for minutes. */
@@ -25,11 +28,8 @@ export interface FairLimitOptions {
   /** The longest wait; and the longest wait in a party whose requests are being refused. */
   waitMs: number
   refusingWaitMs: number
-  /**
-   * For how long a request of another account keeps a party of which more than `manyWaiting` wait to `places()`. The other account must need no more
-   * places itself, and none of it may wait. By default a party keeps its places. A party on trial gets `places()`, too.
-   */
-  givesWay?: { forMs: number; manyWaiting: number; places: () => number }
+  /** How a party of which many requests wait gives way to accounts that need few places. By default it does not. */
+  givesWay?: GivesWay
   /**
    * Work that takes longer than this no longer counts: it probably waits for a client, a lock or a slow statement, which have limits of
    * their own.

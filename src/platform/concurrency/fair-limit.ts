@@ -6,7 +6,7 @@
 import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { CompetingAccounts } from './competing-accounts.ts'
 import type { FairLimitOptions, WaitOptions } from './fair-limit-options.ts'
-import { isAccountParty } from './party.ts'
+import { GivingWay } from './giving-way.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
 
 /** A place, from `enter` to `leave`. */
@@ -38,6 +38,7 @@ export class FairLimit {
   /** The parties that wait. The first has its turn. */
   readonly #turns = new LinkedList<Party>()
   readonly #accounts = new CompetingAccounts()
+  readonly #givingWay: GivingWay | undefined
   #weight = 0
   #waiting = 0
   #refusingUntil = 0
@@ -46,6 +47,7 @@ export class FairLimit {
 
   constructor(options: FairLimitOptions) {
     this.#options = options
+    this.#givingWay = options.givesWay && new GivingWay(options.givesWay)
   }
 
   /** The weight of the places that are taken and count. */
@@ -170,21 +172,9 @@ export class FairLimit {
     if ((isAlwaysShared || this.#accounts.areThere(now)) && party.inside >= most - keptFree) return false
     // None of the following takes away the first place of a party.
     if (party.inside === 0) return true
-    if (!party.isRefused(now)) return !this.#givesWay(party, now)
-    const refusing = refusingPlaces?.(party.refusedShare) ?? most
-    return this.#weight < refusing || (this.#isOnTrial(party, now) && party.inside < (givesWay?.places() ?? most))
-  }
-
-  /** Whether many requests of the party wait, and a request of an account that needs few places has begun a moment ago. */
-  #givesWay(party: Party, now: number): boolean {
-    const { givesWay } = this.#options
-    if (!givesWay || party.waiting.length <= givesWay.manyWaiting) return false
-    const places = givesWay.places()
-    if (party.inside < places) return false
-    const isLight = (other: Party) => isAccountParty(other.name) && !other.waiting.length && other.inside <= places && !other.isRefused(now)
-    for (const { item } of this.#inside)
-      if (now - item.since < givesWay.forMs && item.body?.complete !== false && isLight(item.party)) return true
-    return false
+    if (!party.isRefused(now)) return !this.#givingWay?.mustWait(party, now)
+    const refusing = refusingPlaces?.(party.refusedShare, this.#givingWay?.isBesideLight(party, now) ?? false) ?? most
+    return this.#weight < refusing || (this.#isOnTrial(party, now) && party.inside < (givesWay?.places(now) ?? most))
   }
 
   #isOnTrial(party: Party, now: number): boolean {
@@ -207,6 +197,7 @@ export class FairLimit {
     place.counted = this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
+    this.#givingWay?.begins(party, since)
     return place
   }
 

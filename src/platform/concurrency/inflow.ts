@@ -42,6 +42,12 @@ export class Inflow {
     this.#current.turnedAway++
   }
 
+  /** Whether clearly more requests came and had to wait, in this interval and the one before, than were served of those that wait. */
+  get exceedsServed(): boolean {
+    const last = this.#ended.at(-1)
+    return this.#current.came + (last?.came ?? 0) > EXCESS * (this.#current.served + (last?.served ?? 0))
+  }
+
   /** Begins anew, when nobody has waited. */
   reset(): void {
     this.#current = newInterval()

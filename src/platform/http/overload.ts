@@ -38,19 +38,27 @@ const LIMIT = {
   ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 300 },
   ...{ waitMs: 1_000, refusingWaitMs: 6, countedMs: 100 },
 }
-/** A party of which many wait gives way to the others. With four places it still does three quarters of what it does with sixteen. */
-const GIVES_WAY = { forMs: 10, manyWaiting: 32, places: 4 }
-/** The places for a party whose requests are refused, on a busy process. The next request, also of another party, then waits for fewer others. */
-const REFUSING_PLACES = 2
+/**
+ * A party of which many wait gives way to the others. At the beginning of a flood it does so for longer than an account with some dozens of requests a
+ * second takes to send the next one. With four places it still does three quarters of what it does with sixteen.
+ */
+const GIVES_WAY = { excessForMs: 30, forMs: 3, manyWaiting: 32, places: 4 }
+/**
+ * The places for a party whose requests are refused, on a busy process: the next request, also of another party, then waits for fewer others. While an
+ * account that needs few places is there, it has its first only.
+ */
+const REFUSING_PLACES = { alone: 3, besideLight: 1 }
 /** A party of which fewer are refused has had a pause, after which it needs all that the process can do, or it would go on being refused. */
 const FEW_REFUSED = 0.25
 /** The weight of a batch of RPC calls with as many calls or more. */
 const MOST_WEIGHT = 4
 /** Below this utilization of the event loop requests mostly wait for the database, and fewer at once would only make them slower. */
 const BUSY = 0.6
-const BUSY_SAMPLE_MS = 50
-/** After this number of samples in sequence it is not busy any more. One alone may follow a pause of the load, and more requests would be begun at once. */
-const IDLE_SAMPLES = 10
+const SAMPLE_MS = 50
+/** The processor is used for a few milliseconds at a time. A shorter sample could fall into such a time. */
+const SHORTEST_SAMPLE_MS = 20
+/** It counts as busy for this time after a busy sample. A sample may follow a pause of the load, and more requests would be begun at once. */
+const BUSY_FOR_MS = 500
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
 /** The methods whose body is read before the work begins. */
@@ -70,8 +78,11 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const load = watchEventLoop()
   const limit = new FairLimit({
     ...LIMIT,
-    givesWay: { ...GIVES_WAY, places: () => (load.isBusy ? GIVES_WAY.places : LIMIT.competingPlaces) },
-    refusingPlaces: (refusedShare) => (load.isBusy && refusedShare > FEW_REFUSED ? REFUSING_PLACES : LIMIT.competingPlaces),
+    givesWay: { ...GIVES_WAY, places: (now) => (load.isBusy(now) ? GIVES_WAY.places : LIMIT.competingPlaces) },
+    refusingPlaces(refusedShare, isBesideLight) {
+      if (refusedShare <= FEW_REFUSED || !load.isBusy(performance.now())) return LIMIT.competingPlaces
+      return isBesideLight ? REFUSING_PLACES.besideLight : REFUSING_PLACES.alone
+    },
   })
   showLimit(metrics, limit)
   const accounts = new Map<string, string>()
@@ -143,15 +154,24 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
 
 function watchEventLoop() {
   let last = performance.eventLoopUtilization()
-  let idleSamples = 0
-  const load = { isBusy: false, stop: () => clearInterval(samples) }
-  const samples = setInterval(() => {
-    const now = performance.eventLoopUtilization()
-    idleSamples = performance.eventLoopUtilization(now, last).utilization > BUSY ? 0 : idleSamples + 1
-    load.isBusy = idleSamples < IDLE_SAMPLES
-    last = now
-  }, BUSY_SAMPLE_MS).unref()
-  return load
+  let lastAt = performance.now()
+  let busyUntil = 0
+  const sample = (now: number) => {
+    if (now < lastAt + SHORTEST_SAMPLE_MS) return
+    const current = performance.eventLoopUtilization()
+    if (performance.eventLoopUtilization(current, last).utilization > BUSY) busyUntil = now + BUSY_FOR_MS
+    last = current
+    lastAt = now
+  }
+  const samples = setInterval(() => sample(performance.now()), SAMPLE_MS).unref()
+  return {
+    stop: () => clearInterval(samples),
+    /** It takes a sample, so that a process that has just become busy is noticed before the next sample of the timer. */
+    isBusy(now: number): boolean {
+      sample(now)
+      return now < busyUntil
+    },
+  }
 }
 
 type Done = (error?: Error) => void
