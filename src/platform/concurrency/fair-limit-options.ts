@@ -25,6 +25,8 @@ export interface FairLimitOptions {
    * is, and until a second after the last.
    */
   floodWaiting?: number
+  /** A trial has failed as soon as more than this wait. By default `floodWaiting`. */
+  trialWaiting?: number
   /** The longest wait; and the longest wait in a party whose requests are being refused. */
   waitMs: number
   refusingWaitMs: number

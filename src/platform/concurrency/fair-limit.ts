@@ -182,8 +182,8 @@ export class FairLimit {
   }
 
   #judgeTrial(party: Party, now: number): void {
-    const { floodWaiting } = this.#options
-    if (floodWaiting !== undefined && party.isOnTrial(now)) party.judgeTrial(floodWaiting, now)
+    const { floodWaiting, trialWaiting = floodWaiting } = this.#options
+    if (trialWaiting !== undefined && party.isOnTrial(now)) party.judgeTrial(trialWaiting, now)
   }
 
   #mostPlaces(now: number): number {

@@ -29,13 +29,14 @@ declare module 'fastify' {
 
 /**
  * A burst of a party may wait, because that is better than an error: a fast processor answers a thousand short reads within a third of a second.
- * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length is no flood. While requests of the party
+ * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length, or a slower processor for a while, is no flood. At twice
+ * the capacity 450 wait after the 80 ms that it takes to tell a flood. While requests of the party
  * are refused, others come all the time, and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once
  * use nearly all of the process and the database, because short reads and writes share round trips, and few enough are begun to be answered soon if
  * all come at once.
  */
 const LIMIT = {
-  ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 300 },
+  ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 450, trialWaiting: 300 },
   ...{ waitMs: 1_000, refusingWaitMs: 6, countedMs: 100 },
 }
 /**
