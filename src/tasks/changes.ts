@@ -111,7 +111,9 @@ const composedUpdates = new Map<Actor['kind'], (values: UpdateValues) => Stateme
 
 /** Stores an updated task, subscribes and notifies a new assignee, and reports the change. */
 function updating(kind: Actor['kind'], values: UpdateValues): Statement {
-  const statement = composedUpdates.get(kind) ?? composedOnce<UpdateValues>(UPDATE_NAMES, (bound) => updatingAs(kind, bound))
+  const known = composedUpdates.get(kind)
+  if (known) return known(values)
+  const statement = composedOnce<UpdateValues>(UPDATE_NAMES, (bound) => updatingAs(kind, bound))
   composedUpdates.set(kind, statement)
   return statement(values)
 }

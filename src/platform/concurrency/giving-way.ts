@@ -11,12 +11,10 @@ export interface GivesWay {
   manyWaiting: number
   /** The places that it keeps. The other account must need no more itself, and none of it may wait. A party on trial gets them, too. */
   places: (now: number) => number
-  /**
-   * For how long after a request of the other account has begun: while clearly more requests of the party come than are served, as at the beginning of a
-   * flood, and otherwise. Then it must be able to catch up.
-   */
-  excessForMs: number
+  /** For how long it gives way after a request of the other account has begun. It must have time left to catch up … */
   forMs: number
+  /** … but while clearly more of its requests come than are served, as at the beginning of a flood, it gives way for this time. */
+  excessForMs: number
 }
 
 type Party = WaitingParty<unknown>

@@ -42,7 +42,7 @@ export class Inflow {
     this.#current.turnedAway++
   }
 
-  /** Whether clearly more requests came and had to wait, in this interval and the one before, than were served of those that wait. */
+  /** Whether clearly more requests have begun to wait than have been served after waiting, in this interval and the one before. */
   get exceedsServed(): boolean {
     const last = this.#ended.at(-1)
     return this.#current.came + (last?.came ?? 0) > EXCESS * (this.#current.served + (last?.served ?? 0))

@@ -29,11 +29,10 @@ declare module 'fastify' {
 
 /**
  * A burst of a party may wait, because that is better than an error: a fast processor answers a thousand short reads within a third of a second.
- * At 80 % of its capacity some 300 come in a tenth of a second, so a pause of that length, or a slower processor for a while, is no flood. At twice
- * the capacity 450 wait after the 80 ms that it takes to tell a flood. While requests of the party
- * are refused, others come all the time, and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once
- * use nearly all of the process and the database, because short reads and writes share round trips, and few enough are begun to be answered soon if
- * all come at once.
+ * At 80 % of its capacity some 300 come in a tenth of a second, so 300 that wait after a pause, or while the processor is slower, are no flood. It takes
+ * 80 ms to tell a flood from a burst, and at twice the capacity 450 wait by then. While requests of the party are refused, others come all the time,
+ * and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once use nearly all of the process and the
+ * database, because short reads and writes share round trips, and few enough are begun to be answered soon if all come at once.
  */
 const LIMIT = {
   ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 450, trialWaiting: 300 },
