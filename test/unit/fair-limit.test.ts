@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { runInPlace } from '../../src/platform/concurrency/awaited-place.ts'
 import { FairLimit, type Place } from '../../src/platform/concurrency/fair-limit.ts'
 import type { FairLimitOptions } from '../../src/platform/concurrency/fair-limit-options.ts'
 
@@ -591,18 +592,20 @@ describe('a fair limit', () => {
   it('runs functions, and gives their places back when they fail', async () => {
     const { limit } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0 })
     const refusal = () => new Error('busy')
-    await expect(limit.run('a', () => Promise.reject(new Error('failed')), { refusal })).rejects.toThrow('failed')
+    await expect(runInPlace(limit, 'a', () => Promise.reject(new Error('failed')), { refusal })).rejects.toThrow('failed')
     const first = Promise.withResolvers<string>()
-    const running = limit.run('a', () => first.promise, { refusal })
+    const running = runInPlace(limit, 'a', () => first.promise, { refusal })
     const leaving = new AbortController()
-    const gone = expect(limit.run('a', async () => 'never', { refusal, signal: leaving.signal })).rejects.toThrow('hung up')
-    const second = limit.run('a', async () => 'second', { refusal })
+    const gone = expect(runInPlace(limit, 'a', async () => 'never', { refusal, signal: leaving.signal })).rejects.toThrow('hung up')
+    const second = runInPlace(limit, 'a', async () => 'second', { refusal })
     leaving.abort(new Error('hung up'))
     await gone
     first.resolve('first')
     expect(await Promise.all([running, second])).toEqual(['first', 'second'])
     expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
-    await expect(limit.run('a', async () => 'never', { refusal, signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone')
+    await expect(runInPlace(limit, 'a', async () => 'never', { refusal, signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow(
+      'gone',
+    )
   })
 
   it('refuses everybody beyond the number that can wait at all', async () => {

@@ -1,6 +1,7 @@
 /** Reads one sheet of an XLSX workbook as CSV, in a process of its own with limits on time and memory. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { enterPlace } from '../../platform/concurrency/awaited-place.ts'
 import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
 import { accountParty } from '../../platform/concurrency/party.ts'
 import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
@@ -33,7 +34,7 @@ export async function* sheetAsCsv(
   accountId: number,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const place = await readers.enter(accountParty(accountId), { signal, refusal: () => tooBusy({ retryAfterSeconds: 10 }) })
+  const place = await enterPlace(readers, accountParty(accountId), { signal, refusal: () => tooBusy({ retryAfterSeconds: 10 }) })
   let child: ChildProcess | undefined
   try {
     child = fork(MODULE, [String(MAX_UNPACKED_MB), String(MAX_CELLS), ...(sheet === undefined ? [] : [sheet])], {

@@ -1,4 +1,5 @@
 /** The parsers of the process: several for ordinary messages, and others for large ones, which take seconds each. */
+import { runInPlace } from '../../platform/concurrency/awaited-place.ts'
 import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
 import { unavailable } from '../../platform/http/errors.ts'
 import type { ParsedMail } from './mime.ts'
@@ -38,7 +39,8 @@ function poolOf(open: () => MailParser) {
   const refusal = () => unavailable('Too many messages wait for a parser', 30)
   return {
     run: <Result>(party: string, fn: (parser: MailParser) => Promise<Result>): Promise<Result> =>
-      limit.run(
+      runInPlace(
+        limit,
         party,
         async () => {
           const parser = free.pop() as MailParser

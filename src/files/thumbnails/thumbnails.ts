@@ -5,6 +5,7 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
+import { runInPlace } from '../../platform/concurrency/awaited-place.ts'
 import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
 import { accountParty } from '../../platform/concurrency/party.ts'
 import type { Deps } from '../../platform/context.ts'
@@ -84,7 +85,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     const kept = await storage.read(key)
     if (kept) return buffer(bytesIn(kept, limits.bytesMs))
     if (file.detected_type === null) requireDecoder(file, width, await detectType(await firstBytes(file)))
-    const made = await places.run(accountParty(asking.accountId), () => make(file, width), {
+    const made = await runInPlace(places, accountParty(asking.accountId), () => make(file, width), {
       refusal: () => tooBusy({ retryAfterSeconds: 5 }),
       signal: asking.signal,
     })

@@ -38,8 +38,3 @@ export interface FairLimitOptions {
    */
   countedMs?: number
 }
-
-export interface WaitOptions {
-  refusal: () => Error
-  signal?: AbortSignal
-}

@@ -5,7 +5,7 @@
  */
 import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { CompetingAccounts } from './competing-accounts.ts'
-import type { FairLimitOptions, WaitOptions } from './fair-limit-options.ts'
+import type { FairLimitOptions } from './fair-limit-options.ts'
 import { GivingWay } from './giving-way.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
 
@@ -60,7 +60,7 @@ export class FairLimit {
     return this.#waiting
   }
 
-  /** Takes a place for the party, if it need not wait. The caller gives it back with `leave`. */
+  /** Takes a place for the party, if it need not wait (else: awaited-place.ts). The caller gives it back with `leave`. */
   tryEnter(name: string, weight = 1): Place | undefined {
     const now = performance.now()
     this.#accounts.notice(name, now)
@@ -120,39 +120,6 @@ export class FairLimit {
   leave(place: Place): void {
     this.#uncount(place)
     if (this.#waiting) this.#admit(performance.now())
-  }
-
-  /**
-   * Runs the function in a place of the party.
-   * @throws what the function throws, `refusal()` when no place became free in time, or the signal's reason
-   */
-  async run<T>(name: string, fn: () => Promise<T>, waiting: WaitOptions): Promise<T> {
-    const place = await this.enter(name, waiting)
-    try {
-      return await fn()
-    } finally {
-      this.leave(place)
-    }
-  }
-
-  /**
-   * Takes a place for the party, and waits for one if it has to. The caller gives it back with `leave`.
-   * @throws `refusal()` when no place became free in time, or the signal's reason
-   */
-  async enter(name: string, { refusal, signal }: WaitOptions): Promise<Place> {
-    signal?.throwIfAborted()
-    return this.tryEnter(name) ?? this.#waitFor(name, refusal, signal)
-  }
-
-  async #waitFor(name: string, refusal: () => Error, signal: AbortSignal | undefined): Promise<Place> {
-    const { promise, resolve, reject } = Promise.withResolvers<Place>()
-    const stop = this.wait(name, { enter: resolve, refuse: () => reject(refusal()) })
-    const onAbort = () => {
-      stop()
-      reject(signal?.reason)
-    }
-    signal?.addEventListener('abort', onAbort, { once: true })
-    return promise.finally(() => signal?.removeEventListener('abort', onAbort))
   }
 
   #newParty(name: string): Party {

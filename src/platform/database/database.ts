@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
 import type * as runtime from '@prisma/client-runtime-utils'
 import pg from 'pg'
+import { runInPlace } from '../concurrency/awaited-place.ts'
 import { currentParty } from '../concurrency/party.ts'
 import { tooBusy } from '../http/errors.ts'
 import { isTracing } from '../tracing/tracing.ts'
@@ -188,7 +189,7 @@ export function openDatabase(
       withConnection(pool, signal, (connected, cancel) =>
         isPrinted ? pages.readOn(connected, statement, next, limitOfRecords(cancel)) : runStatement(connected, statement),
       )
-    return queries.run(currentParty(), read, { signal, refusal: tooBusy })
+    return runInPlace(queries, currentParty(), read, { signal, refusal: tooBusy })
   }
 
   function named({ statement: { text, values }, label, answered }: Following): FollowingRead | undefined {

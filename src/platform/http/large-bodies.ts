@@ -5,6 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, authenticate } from '../access/authenticate.ts'
+import { enterPlace } from '../concurrency/awaited-place.ts'
 import { FairLimit, type Place } from '../concurrency/fair-limit.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { tooBusy, unavailable } from './errors.ts'
@@ -49,7 +50,7 @@ export async function admitBody(bodies: FairLimit, party: string, { raw }: Pick<
     closing.abort(hungUp())
     if (place) bodies.leave(place)
   })
-  place = await bodies.enter(party, { signal: closing.signal, refusal: () => tooBusy({ retryAfterSeconds: 5 }) })
+  place = await enterPlace(bodies, party, { signal: closing.signal, refusal: () => tooBusy({ retryAfterSeconds: 5 }) })
   // The connection may have closed after the place was given and before this function went on.
   if (closing.signal.aborted) bodies.leave(place)
 }

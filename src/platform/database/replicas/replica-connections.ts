@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { BoundedMap } from '../../collections/bounded-map.ts'
+import { runInPlace } from '../../concurrency/awaited-place.ts'
 import type { FairLimit } from '../../concurrency/fair-limit.ts'
 import { currentParty } from '../../concurrency/party.ts'
 import { tooBusy } from '../../http/errors.ts'
@@ -89,7 +90,7 @@ export class ReplicaConnections {
         if (following) return runWithFollowing(client, statement, following, limitOfRecords(cancel))
         return runStatement(client, statement, isPrinted, isList ? limitOfList(cancel) : signal && limitOfRecords(cancel))
       })
-    return signal ? this.#queries.run(currentParty(), read, { signal, refusal: tooBusy }) : read()
+    return signal ? runInPlace(this.#queries, currentParty(), read, { signal, refusal: tooBusy }) : read()
   }
 
   /** Waits until the replica has replayed what is needed. @returns false if it has not in time, or does not answer */
