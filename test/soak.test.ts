@@ -18,6 +18,8 @@ test('under overload health is answered, refusals have Retry-After, and the acco
     '| other account alone: 5 %',
     '| steady: 80 %',
     '| steady: 80 %, watched',
+    '| pauses: 80 %',
+    '| pauses: 80 %, watched',
     '| overload: 200 %',
     '| overload: 200 %, watched',
     '| one account: 200 %',

@@ -1,6 +1,7 @@
 /**
  * `npm run soak`: drives a service with its own embedded PostgreSQL in rounds at 25 and 200 % of its capacity and with one account that floods
- * beside another, then for minutes at 80 %, then by many new connections at once. Prints the figures, and fails on a violated bound. Loopback only.
+ * beside another, then for minutes at 80 %, also while the database and the service are stopped for a moment, then by many new connections at
+ * once. Prints the figures, and fails on a violated bound. Loopback only.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,12 +10,12 @@ import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/platform/database/database.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { rssMb } from '../bench/cpu.ts'
-import { type Process, startArguments, startProcess } from '../bench/process.ts'
+import { type Process, postmasterIn, startArguments, startProcess } from '../bench/process.ts'
 import { argumentProblem, runScript, ScriptError } from '../runtime.ts'
 import { type Caller, makeCaller } from './caller.ts'
 import { watchHealth } from './health.ts'
 import { type Outcome, pooled } from './load.ts'
-import { CALLERS, longPhase, type Phase, type Senders, shortPhases } from './phases.ts'
+import { CALLERS, longPhase, type Phase, pausesPhase, type Senders, shortPhases } from './phases.ts'
 import { Report } from './report.ts'
 import { Sender } from './sender.ts'
 
@@ -87,6 +88,8 @@ async function soak({ found: url, child }: Process, dataDir: string, { minutes, 
     memory.length = 0
     const { steady, ...long } = await longPhase(senders, minutes)
     report.requireFlatMemory(memory)
+    const pausing = { servicePid: child.pid ?? 0, postmasterPid: postmasterIn(join(dataDir, 'postgres')) }
+    const paused = await pausesPhase(senders, pausing, seconds)
 
     capacities.push(...long.capacities)
     report.phase(`capacity: ${CALLERS} callers`, pooled(capacities))
@@ -96,6 +99,8 @@ async function soak({ found: url, child }: Process, dataDir: string, { minutes, 
     report.phase('other account alone: 5 %', otherQuiet)
     report.watchedPhase('steady: 80 %', steady)
     report.judgeAllServed('steady', allOf(steady))
+    report.watchedPhase('pauses: 80 %', paused)
+    report.judgeAllServed('pauses', allOf(paused))
     report.watchedPhase('overload: 200 %', flood)
     report.cpu('overload', floodCpu)
     report.requireQuickRefusals('overload', allOf(flood))

@@ -3,12 +3,16 @@
  * measured again before each round of the short phases and each minute of the long one, and each phase has a part in each round.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuMs } from '../bench/cpu.ts'
+import { cpuMs, pidsOfChildren } from '../bench/cpu.ts'
 import { type Outcome, pooled } from './load.ts'
 import type { Sender } from './sender.ts'
 
 /** Callers that together keep the service fully busy. */
 export const CALLERS = 32
+/** Pauses that requests outlast by waiting. */
+const PAUSE_S = 0.25
+/** How long requests are sent before and after a pause. */
+const BESIDE_PAUSE_S = 3
 /** Shares of the capacity. */
 const QUIET = 0.25
 const STEADY = 0.8
@@ -97,6 +101,41 @@ export async function longPhase(senders: Senders, minutes: number): Promise<{ ca
     steady.push(await phaseOf(senders, rate(STEADY), Math.min(60, left)))
   }
   return { capacities, steady: pooledPhase(steady) }
+}
+
+/** What is stopped in a pause. */
+export interface Pausing {
+  servicePid: number
+  postmasterPid: number
+}
+
+/** @returns what became of all requests at 80 % of the capacity while PostgreSQL, the service and both are stopped for a moment, one after another */
+export async function pausesPhase(senders: Senders, { servicePid, postmasterPid }: Pausing, mostSeconds: number): Promise<Phase> {
+  const besideS = Math.min(BESIDE_PAUSE_S, mostSeconds / 3)
+  const postgres = () => [postmasterPid, ...pidsOfChildren(postmasterPid)]
+  const phases: Phase[] = []
+  for (const pids of [postgres, () => [servicePid], () => [servicePid, ...postgres()]]) {
+    const { rate } = await measureCapacity(senders.one, mostSeconds)
+    const [phase] = await Promise.all([phaseOf(senders, rate(STEADY), 2 * besideS + PAUSE_S), pauseAfter(besideS, pids)])
+    phases.push(phase)
+  }
+  return pooledPhase(phases)
+}
+
+async function pauseAfter(seconds: number, pids: () => number[]): Promise<void> {
+  await sleep(seconds * 1_000)
+  const stopped = pids()
+  signal(stopped, 'SIGSTOP')
+  await sleep(PAUSE_S * 1_000).finally(() => signal(stopped, 'SIGCONT'))
+}
+
+function signal(pids: readonly number[], name: NodeJS.Signals): void {
+  for (const pid of pids)
+    try {
+      process.kill(pid, name)
+    } catch {
+      // The connection of a PostgreSQL process was closed meanwhile. The others must go on in any case.
+    }
 }
 
 async function phaseOf({ one, watched }: Senders, perSecond: number, seconds: number): Promise<Phase> {

@@ -402,6 +402,74 @@ describe('a fair limit', () => {
       expect([inside(), refused]).toEqual([['a8'], []])
     })
 
+    it('refuses nobody while requests are served slowly after a pause, and a flood some time after it', () => {
+      const { come, end, inside, refused } = limitOf({ ...options, mostWaiting: 100 })
+      let last = 0
+      const bring = (count: number) => {
+        come(...numbered(last + 1, count))
+        last += count
+      }
+      const pass = (intervals: number, served: number, came: number) => {
+        for (let interval = 0; interval < intervals; interval++) {
+          end(...inside().slice(0, served))
+          bring(came)
+          vi.advanceTimersByTime(SWEEP_MS)
+        }
+      }
+      bring(3)
+      pass(4, 0, 3)
+      pass(20, 1, 2)
+      expect(refused).toEqual([])
+      pass(8, 1, 2)
+      expect(refused.length).toBeGreaterThan(0)
+    })
+
+    it('refuses nobody after a pause of the process, of which it is told', () => {
+      const { limit, come, end, refused } = limitOf({ ...options, mostWaiting: 100 })
+      come(...numbered(1, 2))
+      limit.notePause()
+      for (let interval = 1; interval <= 20; interval++) {
+        end(`a${interval}`)
+        come(...numbered(2 * interval + 1, 2))
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      expect(refused).toEqual([])
+    })
+
+    it('gives all places after a pause, although parties compete, until fewer wait than there are places', () => {
+      const { come, end, inside } = limitOf({ ...options, places: 3, competingPlaces: 1, mostWaiting: 20 })
+      come('b1')
+      end('b1')
+      come(...numbered(1, 8))
+      expect(inside()).toEqual(['a1'])
+      vi.advanceTimersByTime(2 * SWEEP_MS)
+      end('a1')
+      expect(inside()).toEqual(['a2', 'a3', 'a4'])
+      end('a2')
+      expect(inside()).toEqual(['a3', 'a4', 'a5'])
+      end('a3')
+      for (let interval = 0; interval < 26; interval++) {
+        vi.advanceTimersByTime(SWEEP_MS - 1)
+        end(inside()[0] as string)
+        come(`a${interval + 9}`)
+        vi.advanceTimersByTime(1)
+      }
+      const [, ...others] = inside()
+      end(...others)
+      expect(inside()).toHaveLength(1)
+    })
+
+    it('refuses nobody of a party whose long queue becomes shorter', () => {
+      const { come, end, refused } = limitOf({ ...options, mostWaiting: 100, waitMs: 60_000 })
+      come(...numbered(1, 60))
+      for (let interval = 0; interval < 40; interval++) {
+        end(...numbered(2 * interval + 1, 2))
+        come(`a${61 + interval}`)
+        vi.advanceTimersByTime(SWEEP_MS)
+      }
+      expect(refused).toEqual([])
+    })
+
     it('refuses a party whose queue stays full, because work hangs or because a few more come than can be served', async () => {
       const { come, refused } = limitOf(options)
       come(...numbered(1, 11))

@@ -7,6 +7,7 @@ import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { CompetingAccounts } from './competing-accounts.ts'
 import type { FairLimitOptions } from './fair-limit-options.ts'
 import { GivingWay } from './giving-way.ts'
+import { Pauses } from './pauses.ts'
 import { REFUSING_MS, type Waiter, type Waiting, WaitingParty } from './waiting-party.ts'
 
 /** A place, from `enter` to `leave`. */
@@ -38,6 +39,7 @@ export class FairLimit {
   /** The parties that wait. The first has its turn. */
   readonly #turns = new LinkedList<Party>()
   readonly #accounts = new CompetingAccounts()
+  readonly #pauses = new Pauses()
   readonly #givingWay: GivingWay | undefined
   #weight = 0
   #waiting = 0
@@ -58,6 +60,11 @@ export class FairLimit {
   /** The number of requests that wait. */
   get waiting(): number {
     return this.#waiting
+  }
+
+  /** Notes that the process was stopped. The limit notices only pauses of what the work waits for. */
+  notePause(): void {
+    this.#pauses.note(performance.now())
   }
 
   /** Takes a place for the party, if it need not wait (else: awaited-place.ts). The caller gives it back with `leave`. */
@@ -155,12 +162,13 @@ export class FairLimit {
 
   #mostPlaces(now: number): number {
     const { places, competingPlaces = places } = this.#options
-    return this.#accounts.areThere(now) ? competingPlaces : places
+    return this.#accounts.areThere(now) && !this.#pauses.isCatchingUp ? competingPlaces : places
   }
 
   #place(party: Party, weight: number, since: number): Place {
     const place: Place = { party, weight, since }
     party.notePlace()
+    this.#pauses.placed(since)
     place.counted = this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
@@ -225,6 +233,7 @@ export class FairLimit {
 
   #sweep(): void {
     const now = performance.now()
+    this.#pauses.look(this.#waiting, this.#options.places, now)
     for (const { item: party } of this.#turns) {
       this.#judgeTrial(party, now)
       this.#noticeFlood(party, now)
@@ -249,7 +258,8 @@ export class FairLimit {
 
   #noticeFlood(party: Party, now: number): void {
     const { floodWaiting = Number.POSITIVE_INFINITY } = this.#options
-    if (party.inflow.endInterval(party.waiting.length > floodWaiting)) this.#beginRefusing(party, now)
+    const { length } = party.waiting
+    if (party.inflow.endInterval(length, length > floodWaiting, this.#pauses.isRecent(now))) this.#beginRefusing(party, now)
   }
 
   #refuseLate(party: Party, now: number): void {
@@ -263,6 +273,7 @@ export class FairLimit {
   }
 
   #beginRefusing(party: Party, now: number): void {
+    this.#pauses.giveUp()
     party.beginRefusing(now)
     this.#refusingUntil = now + REFUSING_MS
   }

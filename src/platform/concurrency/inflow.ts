@@ -1,6 +1,6 @@
 /**
- * Tells a flood from a burst, after which fewer requests come than are served, and from a pause, in which none is served. Burst and pause end by
- * themselves, so the requests had better wait.
+ * Tells a flood from a burst, after which fewer requests come than are served, and from a pause (pauses.ts). What burst and pause have left is soon
+ * served, so the requests had better wait.
  */
 
 /** In a flood of twice the capacity, two or three come for each one that is served. Callers who wait for their answers send as many as are served. */
@@ -8,10 +8,10 @@ const EXCESS = 1.5
 /** The requests of a flood do not come evenly, so its intervals are judged together. */
 const INTERVALS = 4
 /**
- * A queue that has been long for so many intervals, while requests keep coming, is not that of a burst. The rates do not always show a flood, because
- * a busy process reads requests late.
+ * A queue that has been long for so many intervals, while requests keep coming, and has not become shorter by this share, is not what a burst or pause
+ * has left. The rates do not always show a flood, because a busy process reads requests late.
  */
-const LONG_INTERVALS = 25
+const LONG = { intervals: 25, shorter: 0.05 }
 
 interface Interval {
   came: number
@@ -25,7 +25,8 @@ export class Inflow {
   #current = newInterval()
   /** The last intervals. */
   #ended: Interval[] = []
-  #longIntervals = 0
+  /** For how many intervals the queue has been long, and its greatest length in them. */
+  #long = { intervals: 0, length: 0 }
 
   /** A request has come and has to wait. */
   came(): void {
@@ -52,17 +53,28 @@ export class Inflow {
   reset(): void {
     this.#current = newInterval()
     this.#ended = []
-    this.#longIntervals = 0
+    this.#long = { intervals: 0, length: 0 }
   }
 
-  /** Ends an interval. @param isLong whether more wait than may without a flood @returns true for a flood */
-  endInterval(isLong: boolean): boolean {
-    this.#longIntervals = isLong && this.#current.came > 0 ? this.#longIntervals + 1 : 0
+  /**
+   * Ends an interval.
+   * @param length of the queue
+   * @param isLong whether more wait than may without a flood
+   * @param isPause whether there is a pause, or was one a moment ago
+   * @returns true for a flood
+   */
+  endInterval(length: number, isLong: boolean, isPause: boolean): boolean {
+    this.#noteLength(length, isLong && this.#current.came > 0 && !isPause)
     this.#ended.push(this.#current)
     this.#current = newInterval()
     if (this.#ended.length > INTERVALS) this.#ended.shift()
     if (!isLong || this.#ended.length < INTERVALS) return false
-    return isFasterThanServed(this.#ended) || wasFull(this.#ended) || this.#longIntervals >= LONG_INTERVALS
+    return (!isPause && isFasterThanServed(this.#ended)) || wasFull(this.#ended) || this.#long.intervals >= LONG.intervals
+  }
+
+  #noteLength(length: number, isLong: boolean): void {
+    if (!isLong || length < (1 - LONG.shorter) * this.#long.length) this.#long = { intervals: isLong ? 1 : 0, length }
+    else this.#long = { intervals: this.#long.intervals + 1, length: Math.max(length, this.#long.length) }
   }
 }
 
@@ -70,7 +82,7 @@ export class Inflow {
 function isFasterThanServed(intervals: readonly Interval[]): boolean {
   const most = intervals.reduce((one, other) => (other.came > one.came ? other : one))
   const others = intervals.filter((interval) => interval !== most)
-  return intervals.every(({ served }) => served > 0) && sum(others, 'came') > EXCESS * sum(others, 'served')
+  return sum(others, 'came') > EXCESS * sum(others, 'served')
 }
 
 const sum = (intervals: readonly Interval[], what: keyof Interval) => intervals.reduce((total, interval) => total + interval[what], 0)

@@ -28,14 +28,14 @@ declare module 'fastify' {
 }
 
 /**
- * A burst of a party may wait, because that is better than an error: a fast processor answers a thousand short reads within a third of a second.
- * At 80 % of its capacity some 300 come in a tenth of a second, so 300 that wait after a pause, or while the processor is slower, are no flood. It takes
- * 80 ms to tell a flood from a burst, and at twice the capacity 450 wait by then. While requests of the party are refused, others come all the time,
+ * What has come in a burst or a pause may wait, because that is better than an error: a fast processor answers a thousand short reads within a third of
+ * a second, in which some 1,000 requests come at 80 % of its capacity. So 300 that wait are no flood: they come in a tenth of a second. It takes 80 ms to tell
+ * a flood from a burst, and at twice the capacity 450 wait by then. While requests of the party are refused, others come all the time,
  * and one that has waited for 6 ms would be answered more than three times as late as usual. Sixteen at once use nearly all of the process and the
  * database, because short reads and writes share round trips, and few enough are begun to be answered soon if all come at once.
  */
 const LIMIT = {
-  ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_000, floodWaiting: 450, trialWaiting: 300 },
+  ...{ places: 64, competingPlaces: 16, keptFree: 1, mostWaiting: 1_500, floodWaiting: 450, trialWaiting: 300 },
   ...{ waitMs: 1_000, refusingWaitMs: 6, countedMs: 100 },
 }
 /**
@@ -55,6 +55,8 @@ const MOST_WEIGHT = 4
 /** Below this utilization of the event loop requests mostly wait for the database, and fewer at once would only make them slower. */
 const BUSY = 0.6
 const SAMPLE_MS = 50
+/** If the timer of the samples comes later than by this, the process was stopped, or something took all of its time. */
+const LATE_MS = 40
 /** The processor is used for a few milliseconds at a time. A shorter sample could fall into such a time. */
 const SHORTEST_SAMPLE_MS = 20
 /** It counts as busy for this time after a busy sample. A sample may follow a pause of the load, and more requests would be begun at once. */
@@ -75,8 +77,8 @@ export interface OverloadProtection {
 }
 
 export function openOverloadProtection(metrics: Metrics): OverloadProtection {
-  const load = watchEventLoop()
-  const limit = new FairLimit({
+  const load = watchEventLoop(() => limit.notePause())
+  const limit: FairLimit = new FairLimit({
     ...LIMIT,
     givesWay: { ...GIVES_WAY, places: (now) => (load.isBusy(now) ? GIVES_WAY.places : LIMIT.competingPlaces) },
     refusingPlaces(refusedShare, isBesideLight) {
@@ -152,7 +154,8 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   }
 }
 
-function watchEventLoop() {
+/** @param paused is called when the process was stopped for a moment */
+function watchEventLoop(paused: () => void) {
   let last = performance.eventLoopUtilization()
   let lastAt = performance.now()
   let busyUntil = 0
@@ -163,7 +166,13 @@ function watchEventLoop() {
     last = current
     lastAt = now
   }
-  const samples = setInterval(() => sample(performance.now()), SAMPLE_MS).unref()
+  let tickedAt = performance.now()
+  const samples = setInterval(() => {
+    const now = performance.now()
+    if (now > tickedAt + SAMPLE_MS + LATE_MS) paused()
+    tickedAt = now
+    sample(now)
+  }, SAMPLE_MS).unref()
   return {
     stop: () => clearInterval(samples),
     /** It takes a sample, so that a process that has just become busy is noticed before the next sample of the timer. */
