@@ -72,6 +72,8 @@ function readOptions(args: string[]): Options | 'help' {
 }
 
 async function soak({ found: url, child }: Process, dataDir: string, { minutes, isJudged }: Options): Promise<void> {
+  const { pid: servicePid } = child
+  if (servicePid === undefined) throw new ScriptError('The service has no process')
   const [one, other] = await withDatabase(
     dataDir,
     async (db) => [await makeCaller(db, url, 'one'), await makeCaller(db, url, 'other')] as const,
@@ -81,15 +83,14 @@ async function soak({ found: url, child }: Process, dataDir: string, { minutes, 
   const report = new Report(isJudged)
   const memory: number[] = []
   const health = watchHealth(url, isJudged ? HEALTH_MS : 10 * HEALTH_MS)
-  const sampling = setInterval(() => memory.push(rssMb(child.pid ?? 0)), SAMPLE_MS)
+  const sampling = setInterval(() => memory.push(rssMb(servicePid)), SAMPLE_MS)
   try {
     await senders.one.fullSpeed(CALLERS, seconds)
-    const { capacities, quiet, flood, floodCpu, otherQuiet, flooder, beside } = await shortPhases(senders, seconds, child.pid ?? 0)
+    const { capacities, quiet, flood, floodCpu, otherQuiet, flooder, beside } = await shortPhases(senders, seconds, servicePid)
+    const paused = await pausesPhase(senders, { servicePid, postmasterPid: postmasterIn(join(dataDir, 'postgres')) }, seconds)
     memory.length = 0
     const { steady, ...long } = await longPhase(senders, minutes)
     report.requireFlatMemory(memory)
-    const pausing = { servicePid: child.pid ?? 0, postmasterPid: postmasterIn(join(dataDir, 'postgres')) }
-    const paused = await pausesPhase(senders, pausing, seconds)
 
     capacities.push(...long.capacities)
     report.phase(`capacity: ${CALLERS} callers`, pooled(capacities))

@@ -459,6 +459,55 @@ describe('a fair limit', () => {
       expect(inside()).toHaveLength(1)
     })
 
+    it('gives fewer places again two seconds after a pause, however many wait, and takes that for no pause', () => {
+      const { come, end, inside } = limitOf({
+        ...options,
+        places: 3,
+        competingPlaces: 1,
+        mostWaiting: 200,
+        floodWaiting: 150,
+        waitMs: 60_000,
+      })
+      come('b1')
+      end('b1')
+      come(...numbered(1, 120))
+      vi.advanceTimersByTime(2 * SWEEP_MS)
+      end('a1')
+      expect(inside()).toEqual(['a2', 'a3', 'a4'])
+      for (let serving = 2; serving < 102; serving++) {
+        vi.advanceTimersByTime(SWEEP_MS)
+        end(`a${serving}`)
+      }
+      expect(inside()).toEqual(['a102', 'a103'])
+      vi.advanceTimersByTime(4 * SWEEP_MS)
+      end('a102')
+      expect(inside()).toEqual(['a103'])
+    })
+
+    it('gives fewer places again some time after a pause of the process in which nobody waited', () => {
+      const { limit, come, end, inside } = limitOf({ ...options, places: 3, competingPlaces: 1 })
+      come('b1')
+      end('b1')
+      limit.notePause()
+      come('a1', 'a2', 'a3', 'a4')
+      expect(inside()).toEqual(['a1', 'a2', 'a3'])
+      end('a1', 'a2', 'a3', 'a4')
+      vi.advanceTimersByTime(2_000)
+      come('a5', 'a6')
+      expect(inside()).toEqual(['a5'])
+    })
+
+    it('lets what is refused because all queues together are full count for the longest', async () => {
+      const { come, refused } = limitOf({ ...options, mostWaiting: 3_000, floodWaiting: 1_000 })
+      come(...numbered(1, 2_049))
+      for (const late of ['b1', 'b2', 'b3', 'b4']) {
+        come(late)
+        await vi.advanceTimersByTimeAsync(SWEEP_MS)
+      }
+      expect(refused.slice(0, 4)).toEqual(['a2049', 'a2048', 'a2047', 'a2046'])
+      expect(refused.length).toBeGreaterThan(4)
+    })
+
     it('refuses nobody of a party whose long queue becomes shorter', () => {
       const { come, end, refused } = limitOf({ ...options, mostWaiting: 100, waitMs: 60_000 })
       come(...numbered(1, 60))

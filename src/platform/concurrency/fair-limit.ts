@@ -64,7 +64,7 @@ export class FairLimit {
 
   /** Notes that the process was stopped. The limit notices only pauses of what the work waits for. */
   notePause(): void {
-    this.#pauses.note(performance.now())
+    this.#pauses.notePause(performance.now())
   }
 
   /** Takes a place for the party, if it need not wait (else: awaited-place.ts). The caller gives it back with `leave`. */
@@ -105,9 +105,9 @@ export class FairLimit {
   #turnsAway(name: string, now: number): boolean {
     const { mostWaiting, floodWaiting } = this.#options
     const party = this.#parties.get(name)
-    if (!party || floodWaiting === undefined || party.isRefused(now) || party.waiting.length < mostWaiting)
-      return this.#waiting >= MOST_WAITING && !this.#makeRoom(party?.waiting.length ?? 0, now)
-    party.inflow.turnedAway()
+    const isFull = party && floodWaiting !== undefined && !party.isRefused(now) && party.waiting.length >= mostWaiting
+    if (!isFull && (this.#waiting < MOST_WAITING || this.#makeRoom(party?.waiting.length ?? 0, now))) return false
+    party?.inflow.turnedAway()
     return true
   }
 
@@ -118,6 +118,7 @@ export class FairLimit {
     // The one that would be served last.
     const last = longest?.waiting.at(longest.isRefused(now) ? 0 : -1)
     if (!longest || !last) return false
+    longest.inflow.turnedAway()
     this.#stopWaiting(longest, last)
     last.waiter.refuse()
     return true
@@ -162,13 +163,13 @@ export class FairLimit {
 
   #mostPlaces(now: number): number {
     const { places, competingPlaces = places } = this.#options
-    return this.#accounts.areThere(now) && !this.#pauses.isCatchingUp ? competingPlaces : places
+    return this.#accounts.areThere(now) && !this.#pauses.isCatchingUp(now) ? competingPlaces : places
   }
 
   #place(party: Party, weight: number, since: number): Place {
     const place: Place = { party, weight, since }
     party.notePlace()
-    this.#pauses.placed(since)
+    this.#pauses.notePlaceGiven(since)
     place.counted = this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
@@ -233,7 +234,7 @@ export class FairLimit {
 
   #sweep(): void {
     const now = performance.now()
-    this.#pauses.look(this.#waiting, this.#options.places, now)
+    this.#noticePause(now)
     for (const { item: party } of this.#turns) {
       this.#judgeTrial(party, now)
       this.#noticeFlood(party, now)
@@ -256,6 +257,12 @@ export class FairLimit {
     }
   }
 
+  #noticePause(now: number): void {
+    // When fewer places are given than before, those above the limit must end first.
+    if (this.#waiting && this.#weight <= this.#mostPlaces(now)) this.#pauses.checkForPause(now)
+    if (this.#waiting <= this.#options.places) this.#pauses.noteShortQueue(now)
+  }
+
   #noticeFlood(party: Party, now: number): void {
     const { floodWaiting = Number.POSITIVE_INFINITY } = this.#options
     const { length } = party.waiting
@@ -273,7 +280,6 @@ export class FairLimit {
   }
 
   #beginRefusing(party: Party, now: number): void {
-    this.#pauses.giveUp()
     party.beginRefusing(now)
     this.#refusingUntil = now + REFUSING_MS
   }

@@ -82,7 +82,7 @@ export class Inflow {
 function isFasterThanServed(intervals: readonly Interval[]): boolean {
   const most = intervals.reduce((one, other) => (other.came > one.came ? other : one))
   const others = intervals.filter((interval) => interval !== most)
-  return sum(others, 'came') > EXCESS * sum(others, 'served')
+  return intervals.every(({ served }) => served > 0) && sum(others, 'came') > EXCESS * sum(others, 'served')
 }
 
 const sum = (intervals: readonly Interval[], what: keyof Interval) => intervals.reduce((total, interval) => total + interval[what], 0)

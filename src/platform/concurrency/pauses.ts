@@ -5,46 +5,42 @@
 
 /** If requests wait and none has got a place for this time, what they wait for pauses. */
 const PAUSE_MS = 40
-/** How long a pause counts after it was last noticed. */
-const COUNTED_MS = 500
+/** For how long after it a pause still explains why fewer requests are served than come. */
+const RECENT_MS = 500
+/** If a queue is not short by this time after a pause, its party asks for more than it gets, and others need their share again. */
+const CATCH_UP_MS = 2_000
 
 export class Pauses {
-  #placedAt = Number.NEGATIVE_INFINITY
+  #placeGivenAt = Number.NEGATIVE_INFINITY
   #pausedAt = Number.NEGATIVE_INFINITY
-  #isCatchingUp = false
-
-  /** Whether requests that have come during a pause still wait. All places are needed to catch up with them. */
-  get isCatchingUp(): boolean {
-    return this.#isCatchingUp
-  }
+  #isCaughtUp = true
 
   /** Whether there is a pause, or was one a moment ago. */
   isRecent(now: number): boolean {
-    return now < this.#pausedAt + COUNTED_MS
+    return now < this.#pausedAt + RECENT_MS
   }
 
-  /** Notes that a request has got a place. */
-  placed(now: number): void {
-    this.#placedAt = now
+  /** Whether what has come during a pause may still wait. All places are needed to catch up with it. */
+  isCatchingUp(now: number): boolean {
+    return !this.#isCaughtUp && now < this.#pausedAt + CATCH_UP_MS
   }
 
-  /** Notes a pause that somebody else has noticed. */
-  note(now: number): void {
+  notePlaceGiven(now: number): void {
+    this.#placeGivenAt = now
+  }
+
+  notePause(now: number): void {
     this.#pausedAt = now
-    this.#isCatchingUp = true
+    this.#isCaughtUp = false
   }
 
-  /**
-   * Looks whether there is a pause. To be called often while requests wait.
-   * @param mostLeft if no more than these wait, those of a pause have been caught up with
-   */
-  look(waiting: number, mostLeft: number, now: number): void {
-    if (waiting > 0 && now >= this.#placedAt + PAUSE_MS) this.note(now)
-    else if (waiting <= mostLeft && !this.isRecent(now)) this.#isCatchingUp = false
+  /** To be called often while requests wait for a place. */
+  checkForPause(now: number): void {
+    if (now >= this.#placeGivenAt + PAUSE_MS) this.notePause(now)
   }
 
-  /** Notes that a party is being refused, so there is no queue to catch up with. */
-  giveUp(): void {
-    this.#isCatchingUp = false
+  /** Notes that only as many requests wait as usual. Shortly after a pause of the process that is so because the others have not been read yet. */
+  noteShortQueue(now: number): void {
+    if (!this.isRecent(now)) this.#isCaughtUp = true
   }
 }
