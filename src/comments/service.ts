@@ -4,10 +4,9 @@ import { audit } from '../audit/log.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
-import { composedOnce } from '../platform/database/composed-once.ts'
-import { type Database, empty, ident, raw, type Sql, type Statement, sql } from '../platform/database/database.ts'
+import { type Composed, composedByShape } from '../platform/database/composed-once.ts'
+import { type Database, empty, ident, raw, type Sql, sql } from '../platform/database/database.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
@@ -110,19 +109,14 @@ const VALUES = [
 
 /** The statements that were composed last. The text for a record names its table. */
 const MOST_COMPOSED = 500
-const composed = new BoundedMap<string, (values: Values) => Statement>(MOST_COMPOSED)
+const composed = composedByShape<Values>(MOST_COMPOSED)
 
 /** The statement for a comment that mentions nobody, as most do. */
-function statementFor(subject: Subject, kind: Actor['kind']): (values: Values) => Statement {
-  const name = `${subject.composedFor} ${kind}`
-  const known = composed.get(name)
-  if (known) return known
+function statementFor(subject: Subject, kind: Actor['kind']): Composed<Values> {
   const names = [...VALUES, ...Object.keys(subject.ids)] as (keyof Values)[]
-  const statement = composedOnce<Values>(names, (values) =>
+  return composed(`${subject.composedFor} ${kind}`, names, (values) =>
     creating({ ...subject, ...subject.sqlOf(values as unknown as SubjectIds) }, kind, values, undefined),
   )
-  composed.set(name, statement)
-  return statement
 }
 
 /** @param mentions the CTEs of `mentioning`, if anybody is mentioned */

@@ -2,9 +2,8 @@
 
 import { type FieldDef, ownFields, type TableDef } from '../fields/definition.ts'
 import type { IfMatch } from '../platform/answer.ts'
-import { BoundedMap } from '../platform/collections/bounded-map.ts'
-import { composedOnce } from '../platform/database/composed-once.ts'
-import { type Database, ident, join, recordsOf, type Sql, type Statement, sql, writesOfTable } from '../platform/database/database.ts'
+import { type Composed, composedByShape } from '../platform/database/composed-once.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
@@ -63,16 +62,12 @@ const composed = memo((table: TableDef) => ({
   elsewhere: composedByFields(table, requiringVersion(table), storedColumns(table)),
 }))
 
-function composedByFields(table: TableDef, condition: Sql, returned: Sql): (own: readonly FieldDef[]) => (values: Values) => Statement {
-  const statements = new BoundedMap<string, (values: Values) => Statement>(MOST_COMPOSED)
-  return (own) => {
-    const name = own.map(({ id }) => id).join()
-    const known = statements.get(name)
-    if (known) return known
-    const statement = composedOnce<Values>([...BOUND, ...own.map(cellName)], (values) => updating(table, own, values, condition, returned))
-    statements.set(name, statement)
-    return statement
-  }
+function composedByFields(table: TableDef, condition: Sql, returned: Sql): (own: readonly FieldDef[]) => Composed<Values> {
+  const composed = composedByShape<Values>(MOST_COMPOSED)
+  return (own) =>
+    composed(own.map(({ id }) => id).join(), [...BOUND, ...own.map(cellName)], (values) =>
+      updating(table, own, values, condition, returned),
+    )
 }
 
 function updating(table: TableDef, own: readonly FieldDef[], values: Values, condition: Sql, returned: Sql): Sql {

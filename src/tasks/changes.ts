@@ -6,8 +6,8 @@ import { type Notice, notificationEvents, notifying } from '../notifications/not
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { composedOnce } from '../platform/database/composed-once.ts'
-import { type Sql, type Statement, sql } from '../platform/database/database.ts'
+import { type Composed, composedByShape } from '../platform/database/composed-once.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
 import { badInput, badInputs, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -59,7 +59,7 @@ export async function update(
     // An update without a difference keeps the version, so that it makes no If-Match stale.
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answerOf(current, ignored)
     const [row] = await db.query<StoredTask>(
-      updating(actor.kind, {
+      updating(actor.kind)({
         ...{ taskId: task_id, title, details, assigneeId, formerAssigneeId: current.assignee_user_id, externalId: external_id },
         ...{ dueDate: due.due_date, dueTime: due.due_time, reminderOffsetMins: due.reminder_offset_mins, reminderTime: due.reminder_time },
         ...{ reminderAt: reminder, isMissed: isPast(reminder, now), attachments: JSON.stringify(files) },
@@ -106,17 +106,11 @@ const UPDATE_NAMES = [
   ...(['reminderOffsetMins', 'reminderTime', 'reminderAt', 'isMissed', 'userId', 'now', 'event_type', 'message', 'summary'] as const),
 ]
 
-/** By the kind of the actor, the only thing that the text of the statement depends on. */
-const composedUpdates = new Map<Actor['kind'], (values: UpdateValues) => Statement>()
+const MOST_COMPOSED = 20
+const composedUpdates = composedByShape<UpdateValues>(MOST_COMPOSED)
 
 /** Stores an updated task, subscribes and notifies a new assignee, and reports the change. */
-function updating(kind: Actor['kind'], values: UpdateValues): Statement {
-  const known = composedUpdates.get(kind)
-  if (known) return known(values)
-  const statement = composedOnce<UpdateValues>(UPDATE_NAMES, (bound) => updatingAs(kind, bound))
-  composedUpdates.set(kind, statement)
-  return statement(values)
-}
+const updating = (kind: Actor['kind']): Composed<UpdateValues> => composedUpdates(kind, UPDATE_NAMES, (values) => updatingAs(kind, values))
 
 function updatingAs(kind: Actor['kind'], values: UpdateValues): Sql {
   const { taskId, title, details, assigneeId, formerAssigneeId, attachments, externalId, userId, now, event_type, message, summary } =
@@ -187,18 +181,11 @@ interface MarkValues extends Notice {
   now: string
 }
 
-const composedMarks = new Map<string, (values: MarkValues) => Statement>()
+const MARK_NAMES = ['taskId', 'userId', 'now', 'event_type', 'message', 'summary'] as const
+const composedMarks = composedByShape<MarkValues>(MOST_COMPOSED)
 
-/** Everything that the text of the statement depends on. */
-function marking(status: Status, kind: Actor['kind']): (values: MarkValues) => Statement {
-  const name = `${status} ${kind}`
-  const known = composedMarks.get(name)
-  if (known) return known
-  const names = ['taskId', 'userId', 'now', 'event_type', 'message', 'summary'] as const
-  const statement = composedOnce<MarkValues>(names, (values) => markingAs(status, kind, values))
-  composedMarks.set(name, statement)
-  return statement
-}
+const marking = (status: Status, kind: Actor['kind']): Composed<MarkValues> =>
+  composedMarks(`${status} ${kind}`, MARK_NAMES, (values) => markingAs(status, kind, values))
 
 function markingAs(status: Status, kind: Actor['kind'], { taskId, userId, now, ...notice }: MarkValues): Sql {
   const actor = { kind, userId }

@@ -4,10 +4,9 @@ import { subscribingFirst } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
-import { composedOnce } from '../platform/database/composed-once.ts'
-import { empty, ident, recordsOf, type Sql, type Statement, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
+import { type Composed, composedByShape } from '../platform/database/composed-once.ts'
+import { empty, ident, recordsOf, type Sql, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
@@ -121,16 +120,9 @@ interface Shape {
 
 /** The statements that were composed last. The text of a record's task names the table of the record. */
 const MOST_COMPOSED = 500
-const composed = new BoundedMap<string, (values: Values) => Statement>(MOST_COMPOSED)
+const composed = composedByShape<Values>(MOST_COMPOSED)
 
-function statementFor(shape: Shape): (values: Values) => Statement {
-  const name = Object.values(shape).join()
-  const known = composed.get(name)
-  if (known) return known
-  const statement = composedOnce<Values>(VALUES, (values) => creating(shape, values))
-  composed.set(name, statement)
-  return statement
-}
+const statementFor = (shape: Shape): Composed<Values> => composed(Object.values(shape).join(), VALUES, (values) => creating(shape, values))
 
 /** What each run binds. */
 interface Values {

@@ -1,6 +1,6 @@
 import { inReach } from '../../notifications/queries.ts'
 import { readAhead } from '../../platform/access/read-ahead.ts'
-import { composedOnce } from '../../platform/database/composed-once.ts'
+import { composedByShape } from '../../platform/database/composed-once.ts'
 import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
 import { RecordPath } from '../../platform/http/schemas.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
@@ -38,18 +38,14 @@ interface RecordPage {
   offset: number
 }
 
-/** The statements of pages by their status. To compose one takes longer than to write its rows. */
-const pagesOnRecords = new Map<RecordTaskQuery['status'], (values: RecordPage) => Statement>()
+/** To compose a statement takes longer than to write its rows. */
+const MOST_COMPOSED = 200
+const pagesOnRecords = composedByShape<RecordPage>(MOST_COMPOSED)
 
-function pageOnRecord(status: RecordTaskQuery['status'], values: RecordPage): Statement {
-  const run =
-    pagesOnRecords.get(status) ??
-    composedOnce<RecordPage>(['tableId', 'recordId', 'limit', 'offset'], ({ tableId, recordId, limit, offset }) =>
-      pageOf(onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset }),
-    )
-  pagesOnRecords.set(status, run)
-  return run(values)
-}
+const pageOnRecord = (status: RecordTaskQuery['status'], values: RecordPage): Statement =>
+  pagesOnRecords(`${status}`, ['tableId', 'recordId', 'limit', 'offset'], ({ tableId, recordId, limit, offset }) =>
+    pageOf(onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset }),
+  )(values)
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
@@ -66,8 +62,7 @@ export async function listOfUser(db: Database, reach: TaskReader, { limit, offse
 const WORDS = ['first', 'second', 'third'] as const
 type TabValues = Record<'accountId' | 'userId' | 'limit' | 'offset', number> & Partial<Record<(typeof WORDS)[number], string>>
 
-/** As above, by all that their text depends on. */
-const pagesOfUsers = new Map<string, (values: TabValues) => Statement>()
+const pagesOfUsers = composedByShape<TabValues>(MOST_COMPOSED)
 
 function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Window): Statement {
   const { accountId, userId, isOwner } = reach
@@ -76,22 +71,16 @@ function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Wind
   if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset }, TEXT_BYTES_OF_ALL)
   const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length}`
   const named = WORDS.slice(0, words.length)
-  const run =
-    pagesOfUsers.get(shape) ??
-    composedOnce<TabValues>(['accountId', 'userId', 'limit', 'offset', ...named], ({ accountId, userId, limit, offset, ...bound }) =>
-      pageOf(
-        ofUser(
-          { accountId, userId, isOwner },
-          query,
-          inParts,
-          named.map((name) => bound[name] as string),
-        ),
-        order,
-        { limit, offset },
-        TEXT_BYTES_OF_ALL,
-      ),
+  const names = ['accountId', 'userId', 'limit', 'offset', ...named] as const
+  const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, ...bound }) => {
+    const parts = ofUser(
+      { accountId, userId, isOwner },
+      query,
+      inParts,
+      named.map((name) => bound[name] as string),
     )
-  pagesOfUsers.set(shape, run)
+    return pageOf(parts, order, { limit, offset }, TEXT_BYTES_OF_ALL)
+  })
   const [first, second, third] = words as [string, string, string]
   return run({ accountId, userId, limit, offset, first, second, third })
 }
