@@ -106,6 +106,7 @@ const UPDATE_NAMES = [
   ...(['reminderOffsetMins', 'reminderTime', 'reminderAt', 'isMissed', 'userId', 'now', 'event_type', 'message', 'summary'] as const),
 ]
 
+/** More than there are kinds of actors and of marks. */
 const MOST_COMPOSED = 20
 const composedUpdates = composedByShape<UpdateValues>(MOST_COMPOSED)
 

@@ -7,7 +7,7 @@
 const PAUSE_MS = 40
 /** For how long after it a pause still explains why fewer requests are served than come. */
 const RECENT_MS = 500
-/** If a queue is not short by this time after a pause, its party asks for more than it gets, and others need their share again. */
+/** If the queue is still not short this long after a pause, more is asked for than can be done, and the accounts must share the places again. */
 const CATCH_UP_MS = 2_000
 
 export class Pauses {

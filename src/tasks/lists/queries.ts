@@ -38,7 +38,7 @@ interface RecordPage {
   offset: number
 }
 
-/** To compose a statement takes longer than to write its rows. */
+/** More than there are shapes. They are kept, because to compose a statement takes longer than to write its rows. */
 const MOST_COMPOSED = 200
 const pagesOnRecords = composedByShape<RecordPage>(MOST_COMPOSED)
 
