@@ -530,19 +530,21 @@ describe('a fair limit', () => {
     })
 
     it('refuses a party that keeps many waiting for long, and not one that sends no more', () => {
-      const { come, end, refused } = limitOf({ ...options, waitMs: 60_000 })
-      const serveFor = (intervals: number, each: (served: number) => void) => {
+      const { come, end, refused } = limitOf({ ...options, mostWaiting: 50, waitMs: 60_000 })
+      let [served, last] = [0, 9]
+      const serveFor = (intervals: number) => {
         for (let count = 0; count < intervals; count++) {
-          end(`a${++last - 9}`)
-          each(last)
+          end(`a${++served}`)
+          const more = [2, 1, 2, 1, 1][served % 5] as number
+          come(...numbered(last + 1, more))
+          last += more
           vi.advanceTimersByTime(SWEEP_MS)
         }
       }
-      let last = 9
       come(...numbered(1, 9))
-      serveFor(24, (served) => come(`a${served}`))
+      serveFor(24)
       expect(refused).toEqual([])
-      serveFor(1, (served) => come(`a${served}`))
+      serveFor(1)
       expect(refused.length).toBeGreaterThan(0)
 
       const other = limitOf({ ...options, mostWaiting: 50, waitMs: 60_000 })
@@ -552,6 +554,62 @@ describe('a fair limit', () => {
         vi.advanceTimersByTime(SWEEP_MS)
       }
       expect(other.refused).toEqual([])
+    })
+
+    describe('after a second in which all that came were served', () => {
+      /** In each interval the oldest `served` requests end, and `came` new ones come. */
+      function busyLimit(more: Partial<FairLimitOptions> = {}) {
+        const busy = limitOf({ ...options, mostWaiting: 200, ...more })
+        let last = 0
+        const bring = (count: number) => {
+          busy.come(...numbered(last + 1, count))
+          last += count
+        }
+        const pass = (intervals: number, { served, came }: { served: number; came: number }) => {
+          for (let interval = 0; interval < intervals; interval++) {
+            for (let left = served; left > 0; left--) busy.end(...busy.inside().slice(0, 1))
+            bring(came)
+            vi.advanceTimersByTime(SWEEP_MS)
+          }
+        }
+        bring(4)
+        pass(50, { served: 4, came: 4 })
+        return { ...busy, pass }
+      }
+
+      it('refuses nobody while the process is slower, and no more come than before', () => {
+        const { pass, refused } = busyLimit()
+        pass(40, { served: 1, came: 4 })
+        expect(refused).toEqual([])
+        pass(150, { served: 5, came: 4 })
+        expect(refused).toEqual([])
+      })
+
+      it('refuses a flood within half a second', () => {
+        const { pass, refused } = busyLimit()
+        pass(22, { served: 4, came: 8 })
+        expect(refused.length).toBeGreaterThan(0)
+      })
+
+      it('refuses the same number of requests, once it has forgotten that it served as many', () => {
+        const { pass, refused } = busyLimit({ mostWaiting: 1_900, waitMs: 60_000 })
+        pass(470, { served: 1, came: 4 })
+        expect(refused).toEqual([])
+        pass(80, { served: 1, came: 4 })
+        expect(refused.length).toBeGreaterThan(0)
+      })
+
+      it('gives all places while the process is slower, although parties compete, but for two seconds only', () => {
+        const { come, end, inside, pass } = busyLimit({ places: 3, competingPlaces: 1, waitMs: 60_000 })
+        come('b1')
+        end(...inside())
+        expect(inside()).toHaveLength(1)
+        pass(10, { served: 1, came: 4 })
+        expect(inside()).toHaveLength(3)
+        pass(100, { served: 4, came: 4 })
+        end(...inside().slice(1))
+        expect(inside()).toHaveLength(1)
+      })
     })
 
     it('soon refuses nobody of a few callers who repeat what is refused at once', () => {

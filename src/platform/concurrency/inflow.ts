@@ -1,6 +1,6 @@
 /**
- * Tells a flood from a burst, after which fewer requests come than are served, and from a pause (pauses.ts). What burst and pause have left is soon
- * served, so the requests had better wait.
+ * Tells a flood from a burst, after which fewer requests come than are served, from a pause (pauses.ts), and from a process that has become slower
+ * (demand.ts). What these have left is soon served, so the requests had better wait.
  */
 
 /** In a flood of twice the capacity, two or three come for each one that is served. Callers who wait for their answers send as many as are served. */
@@ -60,7 +60,7 @@ export class Inflow {
    * Ends an interval.
    * @param length of the queue
    * @param isLong whether more wait than may without a flood
-   * @param isPause whether there is a pause, or was one a moment ago
+   * @param isPause whether there is a pause, or was one a moment ago, or the process is slower than usual
    * @returns true for a flood
    */
   endInterval(length: number, isLong: boolean, isPause: boolean): boolean {

@@ -1,28 +1,30 @@
 /**
  * Notices pauses: for a moment nothing is done, because the process was stopped, or PostgreSQL, or its disk. What comes meanwhile is no flood, and the
- * rate at which requests are served shows none until what was in progress has ended.
+ * rate at which requests are served shows none until what was in progress has ended. Afterwards, and while the process is slow (demand.ts), it must catch
+ * up.
  */
 
 /** If requests wait and none has got a place for this time, what they wait for pauses. */
 const PAUSE_MS = 40
 /** For how long after it a pause still explains why fewer requests are served than come. */
 const RECENT_MS = 500
-/** If the queue is still not short this long after a pause, more is asked for than can be done, and the accounts must share the places again. */
+/** If the queue is still not short this long after a pause, or after the process has become slow, more is asked for than can be done, and the accounts must share the places again. */
 const CATCH_UP_MS = 2_000
 
 export class Pauses {
   #placeGivenAt = Number.NEGATIVE_INFINITY
   #pausedAt = Number.NEGATIVE_INFINITY
-  #isCaughtUp = true
+  #catchUpUntil = Number.NEGATIVE_INFINITY
+  #isSlow = false
 
   /** Whether there is a pause, or was one a moment ago. */
   isRecent(now: number): boolean {
     return now < this.#pausedAt + RECENT_MS
   }
 
-  /** Whether what has come during a pause may still wait. All places are needed to catch up with it. */
+  /** Whether what has come during a pause, or while the process is slow, may still wait. All places are needed to catch up with it. */
   isCatchingUp(now: number): boolean {
-    return !this.#isCaughtUp && now < this.#pausedAt + CATCH_UP_MS
+    return now < this.#catchUpUntil
   }
 
   notePlaceGiven(now: number): void {
@@ -31,7 +33,13 @@ export class Pauses {
 
   notePause(now: number): void {
     this.#pausedAt = now
-    this.#isCaughtUp = false
+    this.#catchUpUntil = now + CATCH_UP_MS
+  }
+
+  /** Notes that many wait although no more come than usual. Slowness may last, so the time to catch up begins with it, and only once. */
+  noteSlowness(now: number): void {
+    if (!this.#isSlow) this.#catchUpUntil = now + CATCH_UP_MS
+    this.#isSlow = true
   }
 
   /** To be called often while requests wait for a place. */
@@ -41,6 +49,8 @@ export class Pauses {
 
   /** Notes that only as many requests wait as usual. Shortly after a pause of the process that is so because the others have not been read yet. */
   noteShortQueue(now: number): void {
-    if (!this.isRecent(now)) this.#isCaughtUp = true
+    if (this.isRecent(now)) return
+    this.#catchUpUntil = Number.NEGATIVE_INFINITY
+    this.#isSlow = false
   }
 }
