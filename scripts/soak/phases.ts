@@ -11,6 +11,8 @@ import type { Sender } from './sender.ts'
 export const CALLERS = 32
 /** Pauses that requests outlast by waiting. */
 const PAUSE_S = 0.25
+/** A slow moment, in which the service and PostgreSQL are stopped for half of the time, as by other users of the machine. */
+const SLOW = { seconds: 0.3, stopMs: 8, goMs: 8 }
 /** How long requests are sent before and after a pause. */
 const BESIDE_PAUSE_S = 3
 /** Shares of the capacity. */
@@ -109,24 +111,35 @@ export interface Pausing {
   postmasterPid: number
 }
 
-/** @returns what became of all requests at 80 % of the capacity while PostgreSQL, the service and both are stopped for a moment, one after another */
+/**
+ * @returns what became of all requests at 80 % of the capacity while PostgreSQL, the service and both are stopped for a moment, one after another, and
+ * while both have half of their speed
+ */
 export async function pausesPhase(senders: Senders, { servicePid, postmasterPid }: Pausing, mostSeconds: number): Promise<Phase> {
   const besideS = Math.min(BESIDE_PAUSE_S, mostSeconds / 3)
   const postgres = () => [postmasterPid, ...pidsOfChildren(postmasterPid)]
+  const both = () => [servicePid, ...postgres()]
+  const disturbances = [() => pause(postgres()), () => pause([servicePid]), () => pause(both()), () => slowDown(both())]
   const phases: Phase[] = []
-  for (const pids of [postgres, () => [servicePid], () => [servicePid, ...postgres()]]) {
+  for (const disturb of disturbances) {
     const { rate } = await measureCapacity(senders.one, mostSeconds)
-    const [phase] = await Promise.all([phaseOf(senders, rate(STEADY), 2 * besideS + PAUSE_S), pauseAfter(besideS, pids)])
+    const [phase] = await Promise.all([phaseOf(senders, rate(STEADY), 2 * besideS + PAUSE_S), sleep(besideS * 1_000).then(disturb)])
     phases.push(phase)
   }
   return pooledPhase(phases)
 }
 
-async function pauseAfter(seconds: number, pids: () => number[]): Promise<void> {
-  await sleep(seconds * 1_000)
-  const stopped = pids()
-  signal(stopped, 'SIGSTOP')
-  await sleep(PAUSE_S * 1_000).finally(() => signal(stopped, 'SIGCONT'))
+async function pause(pids: readonly number[], ms = PAUSE_S * 1_000): Promise<void> {
+  signal(pids, 'SIGSTOP')
+  await sleep(ms).finally(() => signal(pids, 'SIGCONT'))
+}
+
+async function slowDown(pids: readonly number[]): Promise<void> {
+  const end = performance.now() + SLOW.seconds * 1_000
+  while (performance.now() < end) {
+    await pause(pids, SLOW.stopMs)
+    await sleep(SLOW.goMs)
+  }
 }
 
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
