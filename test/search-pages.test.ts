@@ -255,6 +255,39 @@ test('the end of the searched records is kept for a minute, and records that com
   }
 })
 
+test.each(orders)(
+  'the last row of a page ends the search of the same page in the order $by $dir, as long as it fills it',
+  async ({ by, dir }) => {
+    const search = { search: 'harBOUR', order_by: by, order_dir: dir, limit: 50, offset: 30 } as const
+    const all = expected('harbour', { by, dir })
+    const ends: unknown[] = []
+    Object.assign(
+      app.db,
+      queriesWith(queries, ({ text, values }) => {
+        if (text.startsWith('with beginning as')) ends.push(values)
+      }),
+    )
+    const ids = async () => {
+      const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { ...search, fields: ['id'] })
+      return answer.body.map(({ id }: { id: number }) => id)
+    }
+    expect(await ids()).toEqual(all.slice(30, 80))
+    expect(await ids()).toEqual(all.slice(30, 80))
+    expect(ends.at(-1)).toContain(all[79])
+    const records = sql([`t${table}.records`] as unknown as TemplateStringsArray)
+    const [gone] = stored.filter(({ id }) => id === all[40])
+    await app.db.execute(sql`update ${records} set notes = 'gone', name = 'gone' where id = ${gone?.id}::int`)
+    try {
+      const left = all.filter((id) => id !== gone?.id)
+      expect(await ids()).toEqual(left.slice(30, 80))
+      expect(await ids()).toEqual(left.slice(30, 80))
+      expect(ends.at(-1)).toContain(left[79])
+    } finally {
+      await app.db.execute(sql`update ${records} set notes = ${gone?.notes}, name = ${gone?.name} where id = ${gone?.id}::int`)
+    }
+  },
+)
+
 test('a table of long texts, of which a sample says little, is searched as usual', async () => {
   const { id } = await makeTable(app, account, { fields: [{ name: 'Notes', type: 'long_text' }] })
   await fillTable(app, id, RECORDS, {

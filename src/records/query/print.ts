@@ -3,6 +3,7 @@
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
@@ -75,10 +76,10 @@ export function printPlace(page: ResolvedPage, place: number): Sql {
 
 /**
  * Reads the page from the records of the order up to `end`, or returns undefined where those are no range of an index. The answer is
- * the page if it has as many rows as were asked for. The CTE keeps Postgres from walking along the order after all.
+ * the page if it has as many rows as were asked for; they end with SORT_KEY as those of a walk do. The CTE keeps Postgres from walking along the order after all.
  */
 export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
-  const { selection, order, queryContext, fields, offset, walk } = page
+  const { selection, order, queryContext, fields, offset } = page
   const [sort] = order
   const upTo = printUpTo(sort, end, queryContext)
   if (!upTo) return undefined
@@ -90,12 +91,19 @@ export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
   const orderBy = value ? printOrderBy(sql`r.${key}`, sort?.isDescending ?? false) : printOrder(order, queryContext)
   return sql`with beginning as materialized (select ${version} ${columns}${value ? sql`, ${value} as ${key}` : empty} from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} and ${upTo}${near ? sql` and ${near}` : empty})
-    select ${columns}${walk && value ? sql`, r.${key}::text as ${key}` : empty} from beginning r
+    select ${columns}${value ? sql`, r.${key}::text as ${key}` : empty} from beginning r
     order by ${orderBy} limit ${rowsToRead(page)}::bigint offset ${offset}::bigint`
 }
 
 /** The number of rows that a statement asks for. */
 export const rowsToRead = ({ walk, limit }: ResolvedPage): number => (walk ? limit + 1 : limit)
+
+/** A row of a walk or of a window, as the end of what precedes the rows after it. */
+export function endAt(row: number, rows: PrintedRows, { fields, order: [sort] }: ResolvedPage): PageEnd {
+  // SORT_KEY follows the id and the cells, unless the id alone decides the order.
+  const key = sort && !sort.field.key ? rows.textOf(row, 1 + fields.filter((field) => !field.key).length) : null
+  return { key, id: Number(rows.textOf(row, 0)) }
+}
 
 /** The conditions for the records after the end of the page before: one index range, or two. */
 function startOf({ walk, order, queryContext }: ResolvedPage): { near?: Sql | undefined; far?: Sql | undefined } {

@@ -11,7 +11,7 @@ import { totalOf } from '../../tables/row-counts.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
 import type { Row } from '../cells/present.ts'
 import { ExpectedUsers } from './expected-users.ts'
-import { printPage, printSelectedCount } from './print.ts'
+import { endAt, printPage, printSelectedCount } from './print.ts'
 import { readWindow, searchPlanOf } from './search-window.ts'
 import type { ResolvedPage, Selection, Walk } from './selection.ts'
 import { writeRows } from './write-rows.ts'
@@ -87,16 +87,9 @@ const labelOf = ({ selection }: ResolvedPage) => (matchesText(selection) ? undef
 const matchesText = ({ where, words }: Selection) => words.length > 0 || leavesOf(where).some(({ compare }) => TEXT_PATTERNS.has(compare))
 
 /** A walk reads one row more than `limit`, which is dropped. @returns the cursor of the next page if that row exists */
-function cutToLimit(
-  rows: PrintedRows,
-  { fields, limit, order: [sort] }: ResolvedPage,
-  { fingerprint }: Walk,
-  secretKeys: SecretKeys,
-): string | undefined {
+function cutToLimit(rows: PrintedRows, page: ResolvedPage, { fingerprint }: Walk, secretKeys: SecretKeys): string | undefined {
+  const { limit } = page
   if (rows.length <= limit) return undefined
   rows.cutTo(limit)
-  const last = limit - 1
-  // The sort value follows the id and the cells, unless the id alone decides the order.
-  const key = sort && !sort.field.key ? rows.textOf(last, 1 + fields.filter((field) => !field.key).length) : null
-  return encodeCursor({ key, id: Number(rows.textOf(last, 0)) }, fingerprint, secretKeys)
+  return encodeCursor(endAt(limit - 1, rows, page), fingerprint, secretKeys)
 }

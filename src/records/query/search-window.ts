@@ -8,7 +8,7 @@ import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { planOf } from '../../platform/database/query-plan.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
-import { printPlace, printWindow, rowsToRead } from './print.ts'
+import { endAt, printPlace, printWindow, rowsToRead } from './print.ts'
 import { planSearch, type SearchPlan } from './search-plan.ts'
 import { isOfTexts } from './search-sql.ts'
 import type { ResolvedPage } from './selection.ts'
@@ -41,7 +41,7 @@ export async function readWindow(
   for (let tried = 0; tried < MAX_WINDOWS && plan; tried++) {
     const planned = { ...page, selection: { ...page.selection, searched: plan.words } }
     const rows = await readBeginning(context, planned, plan.window, following)
-    if (!rows || rows.length === rowsToRead(page)) return rows
+    if (!rows || isFilled(rows, page)) return rows
     const found = rows.length && page.offset + rows.length
     shares.set(context, nameOf(page), found / plan.window)
     plan = await searchPlanOf(context, page)
@@ -65,14 +65,20 @@ async function readBeginning(
     const statement = end && printWindow(page, end)
     return statement ? db.queryPrinted(statement, undefined, signal, following) : null
   }
-  // Any record of the order may end a window, as long as the page is filled, so also the one that was at the place a moment ago.
-  const known = ends.get(context, withValues(place))
-  const rows = await read(known)
-  if (rows && rows.length === rowsToRead(page)) return rows
-  const [end] = await db.query<PageEnd>(place, undefined, signal)
-  if (end) ends.set(context, withValues(place), end)
-  return rows && end?.id === known?.id && end?.key === known?.key ? rows : read(end)
+  // Any record of the order may end a window, as long as the page is filled: the last one of this page a moment ago, or the one that was at the place.
+  const name = `${withValues(place)} ${nameOf(page)} ${rowsToRead(page)} ${page.offset}`
+  const known = lastRows.get(context, name) ?? ends.get(context, withValues(place))
+  let rows = await read(known)
+  if (!isFilled(rows, page)) {
+    const [end] = await db.query<PageEnd>(place, undefined, signal)
+    if (end) ends.set(context, withValues(place), end)
+    if (!rows || end?.id !== known?.id || end?.key !== known?.key) rows = await read(end)
+  }
+  if (rows && isFilled(rows, page)) lastRows.set(context, name, endAt(rows.length - 1, rows, page))
+  return rows
 }
+
+const isFilled = (rows: PrintedRows | null, page: ResolvedPage) => rows?.length === rowsToRead(page)
 
 /** Values that are kept for some time, by their names. */
 function keptFor<Value>(ms: number, most: number) {
@@ -94,6 +100,8 @@ const PLACE_KEPT_MS = 60_000
 const inIndex = keptFor<boolean>(PLACE_KEPT_MS, MAX_PLACES)
 /** By text and values: the record at the place. */
 const ends = keptFor<PageEnd>(PLACE_KEPT_MS, MAX_PLACES)
+/** By the place, the words and the page: its last row, which ends the shortest window that fills it. */
+const lastRows = keptFor<PageEnd>(PLACE_KEPT_MS, MAX_PLACES)
 const withValues = ({ sql, values }: Sql) => `${sql} ${JSON.stringify(values)}`
 
 /**
