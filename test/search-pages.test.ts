@@ -268,7 +268,7 @@ test.each(orders)(
       }),
     )
     const ids = async () => {
-      const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { ...search, fields: ['id'] })
+      const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { ...search, fields: ['id', 'notes', 'stage'] })
       return answer.body.map(({ id }: { id: number }) => id)
     }
     expect(await ids()).toEqual(all.slice(30, 80))

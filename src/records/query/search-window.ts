@@ -67,14 +67,16 @@ async function readBeginning(
   }
   // Any record of the order may end a window, as long as the page is filled: the last one of this page a moment ago, or the one that was at the place.
   const name = `${withValues(place)} ${nameOf(page)} ${rowsToRead(page)} ${page.offset}`
-  const known = lastRows.get(context, name) ?? ends.get(context, withValues(place))
-  let rows = await read(known)
+  const known = ends.get(context, withValues(place))
+  let rows = await read(lastRows.get(context, name))
+  if (!isFilled(rows, page) && known) rows = await read(known)
   if (!isFilled(rows, page)) {
     const [end] = await db.query<PageEnd>(place, undefined, signal)
     if (end) ends.set(context, withValues(place), end)
     if (!rows || end?.id !== known?.id || end?.key !== known?.key) rows = await read(end)
   }
-  if (rows && isFilled(rows, page)) lastRows.set(context, name, endAt(rows.length - 1, rows, page))
+  // Few ask for the same page of a walk again.
+  if (rows && isFilled(rows, page) && !page.walk?.after) lastRows.set(context, name, endAt(rows.length - 1, rows, page))
   return rows
 }
 
