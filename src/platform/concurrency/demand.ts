@@ -1,6 +1,6 @@
 /**
- * Compares what is asked for with what could be done a moment ago. If no more requests come than were served lately, and a queue grows nevertheless,
- * the process has become slower, because something else uses the processor or the disk. That is soon over, or the queue becomes full.
+ * Compares what all parties ask for with what could be done a moment ago. If no more requests come than got a place lately, and a queue grows
+ * nevertheless, the process has become slower, because something else uses the processor or the disk. That is usually over before the queue is full.
  */
 
 const SLICE_MS = 50
@@ -8,7 +8,7 @@ const SLICE_MS = 50
 const COMPARED = 5
 /** Ten seconds. */
 const REMEMBERED = 200
-/** A process that was slow reads in less time what has come meanwhile. */
+/** So many times as many requests are still as many: a process that was slow reads in less time what has come meanwhile. */
 const UNEVEN = 1.2
 
 interface Slice {
@@ -30,15 +30,21 @@ export class Demand {
     this.#at(now).served++
   }
 
-  /** Whether about as many requests come now as were served at some time in the last seconds, or fewer. */
+  /** Whether about as many requests come now as got a place in the best quarter of a second of the last ten seconds, or fewer. */
   isUsual(now: number): boolean {
     this.#at(now)
     const end = this.#slices.length - 1
     const begin = end - COMPARED
     if (begin < COMPARED) return false
+    // What comes after a quiet moment is in the slice that has not ended.
+    const came = Math.max(this.#cameIn(begin, end), this.#cameIn(begin + 1, end + 1))
+    return came <= UNEVEN * this.#mostServedBefore(begin)
+  }
+
+  #cameIn(begin: number, end: number): number {
     let came = 0
     for (const slice of this.#slices.slice(begin, end)) came += slice.came
-    return came <= UNEVEN * this.#mostServedBefore(begin)
+    return came
   }
 
   #mostServedBefore(end: number): number {

@@ -271,8 +271,7 @@ export class FairLimit {
     const { floodWaiting = Number.POSITIVE_INFINITY } = this.#options
     const { length } = party.waiting
     const isLong = length > floodWaiting
-    const isSlow = isLong && this.#demand.isUsual(now)
-    if (isSlow) this.#pauses.noteSlowness(now)
+    const isSlow = isLong && this.#demand.isUsual(now) && this.#pauses.noteSlowness(now)
     if (party.inflow.endInterval(length, isLong, isSlow || this.#pauses.isRecent(now))) this.#beginRefusing(party, now)
   }
 

@@ -10,12 +10,17 @@ const PAUSE_MS = 40
 const RECENT_MS = 500
 /** If the queue is still not short this long after a pause, or after the process has become slow, more is asked for than can be done, and the accounts must share the places again. */
 const CATCH_UP_MS = 2_000
+/** Many may wait for so long after a slow moment, because an account that sends 80 % of what is possible hardly catches up beside another. */
+const MOMENT_MS = 10_000
+/** A burst is served sooner than this, and needs no more places. */
+const NO_BURST_MS = 100
 
 export class Pauses {
   #placeGivenAt = Number.NEGATIVE_INFINITY
   #pausedAt = Number.NEGATIVE_INFINITY
   #catchUpUntil = Number.NEGATIVE_INFINITY
-  #isSlow = false
+  #slowSince = Number.NEGATIVE_INFINITY
+  #slowAt = Number.NEGATIVE_INFINITY
 
   /** Whether there is a pause, or was one a moment ago. */
   isRecent(now: number): boolean {
@@ -36,10 +41,16 @@ export class Pauses {
     this.#catchUpUntil = now + CATCH_UP_MS
   }
 
-  /** Notes that many wait although no more come than usual. Slowness may last, so the time to catch up begins with it, and only once. */
-  noteSlowness(now: number): void {
-    if (!this.#isSlow) this.#catchUpUntil = now + CATCH_UP_MS
-    this.#isSlow = true
+  /**
+   * Notes that many wait although no more come than usual (demand.ts). That can last, or come again and again, so only its beginning counts.
+   * @returns whether it may still be a moment
+   */
+  noteSlowness(now: number): boolean {
+    if (now > this.#slowAt + RECENT_MS) this.#slowSince = now
+    this.#slowAt = now
+    const end = this.#slowSince + CATCH_UP_MS
+    if (now >= this.#slowSince + NO_BURST_MS && now < end) this.#catchUpUntil = Math.max(this.#catchUpUntil, end)
+    return now < this.#slowSince + MOMENT_MS
   }
 
   /** To be called often while requests wait for a place. */
@@ -49,8 +60,6 @@ export class Pauses {
 
   /** Notes that only as many requests wait as usual. Shortly after a pause of the process that is so because the others have not been read yet. */
   noteShortQueue(now: number): void {
-    if (this.isRecent(now)) return
-    this.#catchUpUntil = Number.NEGATIVE_INFINITY
-    this.#isSlow = false
+    if (!this.isRecent(now)) this.#catchUpUntil = Number.NEGATIVE_INFINITY
   }
 }
