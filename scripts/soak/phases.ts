@@ -13,8 +13,8 @@ export const CALLERS = 32
 const PAUSE_S = 0.25
 /** A slow moment, in which the service and PostgreSQL are stopped for half of the time, as by other users of the machine. */
 const SLOW = { seconds: 0.3, stopMs: 8, goMs: 8 }
-/** How long requests are sent before and after a pause. */
-const BESIDE_PAUSE_S = 3
+/** How long requests are sent before and after a pause. Ten seconds later the service has forgotten that it has just done more than 80 %. */
+const [BEFORE_PAUSE_S, AFTER_PAUSE_S] = [12, 3]
 /** Shares of the capacity. */
 const QUIET = 0.25
 const STEADY = 0.8
@@ -116,14 +116,15 @@ export interface Pausing {
  * while both have half of their speed
  */
 export async function pausesPhase(senders: Senders, { servicePid, postmasterPid }: Pausing, mostSeconds: number): Promise<Phase> {
-  const besideS = Math.min(BESIDE_PAUSE_S, mostSeconds / 3)
+  const beforeS = Math.min(BEFORE_PAUSE_S, mostSeconds / 3)
+  const seconds = beforeS + PAUSE_S + Math.min(AFTER_PAUSE_S, mostSeconds / 3)
   const postgres = () => [postmasterPid, ...pidsOfChildren(postmasterPid)]
   const both = () => [servicePid, ...postgres()]
   const disturbances = [() => pause(postgres()), () => pause([servicePid]), () => pause(both()), () => slowDown(both())]
   const phases: Phase[] = []
   for (const disturb of disturbances) {
     const { rate } = await measureCapacity(senders.one, mostSeconds)
-    const [phase] = await Promise.all([phaseOf(senders, rate(STEADY), 2 * besideS + PAUSE_S), sleep(besideS * 1_000).then(disturb)])
+    const [phase] = await Promise.all([phaseOf(senders, rate(STEADY), seconds), sleep(beforeS * 1_000).then(disturb)])
     phases.push(phase)
   }
   return pooledPhase(phases)
