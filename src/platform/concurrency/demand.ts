@@ -4,11 +4,11 @@
  */
 
 const SLICE_MS = 50
-/** The slices in which requests are compared. Fewer would be too uneven, and with more a flood is noticed later. */
+/** The number of slices that are compared. Fewer would be too uneven, and with more a flood is noticed later. */
 const COMPARED = 5
 /** Ten seconds. */
 const REMEMBERED = 200
-/** So many times as many requests are still as many: a process that was slow reads in less time what has come meanwhile. */
+/** Up to this, more requests count as the same number, because a process that was slow reads in less time what has come meanwhile. */
 const UNEVEN = 1.2
 
 interface Slice {

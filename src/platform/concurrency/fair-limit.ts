@@ -5,7 +5,6 @@
  */
 import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { CompetingAccounts } from './competing-accounts.ts'
-import { Demand } from './demand.ts'
 import type { FairLimitOptions } from './fair-limit-options.ts'
 import { GivingWay } from './giving-way.ts'
 import { Pauses } from './pauses.ts'
@@ -41,7 +40,6 @@ export class FairLimit {
   readonly #turns = new LinkedList<Party>()
   readonly #accounts = new CompetingAccounts()
   readonly #pauses = new Pauses()
-  readonly #demand = new Demand()
   readonly #givingWay: GivingWay | undefined
   #weight = 0
   #waiting = 0
@@ -73,7 +71,7 @@ export class FairLimit {
   tryEnter(name: string, weight = 1): Place | undefined {
     const now = performance.now()
     this.#accounts.notice(name, now)
-    this.#demand.came(now)
+    this.#pauses.noteRequest(now)
     if (!this.#isOpenTo(name, now)) {
       // Those that wait get the places of idle work first.
       this.#admit(now)
@@ -173,7 +171,6 @@ export class FairLimit {
     const place: Place = { party, weight, since }
     party.notePlace()
     this.#pauses.notePlaceGiven(since)
-    this.#demand.served(since)
     place.counted = this.#inside.add(place)
     party.inside += weight
     this.#weight += weight
@@ -271,7 +268,7 @@ export class FairLimit {
     const { floodWaiting = Number.POSITIVE_INFINITY } = this.#options
     const { length } = party.waiting
     const isLong = length > floodWaiting
-    const isSlow = isLong && this.#demand.isUsual(now) && this.#pauses.noteSlowness(now)
+    const isSlow = isLong && this.#pauses.checkForSlowness(now)
     if (party.inflow.endInterval(length, isLong, isSlow || this.#pauses.isRecent(now))) this.#beginRefusing(party, now)
   }
 

@@ -1,26 +1,27 @@
 /**
  * Notices pauses: for a moment nothing is done, because the process was stopped, or PostgreSQL, or its disk. What comes meanwhile is no flood, and the
- * rate at which requests are served shows none until what was in progress has ended. Afterwards, and while the process is slow (demand.ts), it must catch
- * up.
+ * rate at which requests are served shows none until what was in progress has ended. It also notices when the process is slower than usual for a moment.
  */
+import { Demand } from './demand.ts'
 
 /** If requests wait and none has got a place for this time, what they wait for pauses. */
 const PAUSE_MS = 40
 /** For how long after it a pause still explains why fewer requests are served than come. */
 const RECENT_MS = 500
-/** If the queue is still not short this long after a pause, or after the process has become slow, more is asked for than can be done, and the accounts must share the places again. */
+/** If the queue is not short again by then, more is asked for than can be done, and the accounts must share the places again. */
 const CATCH_UP_MS = 2_000
-/** Many may wait for so long after a slow moment, because an account that sends 80 % of what is possible hardly catches up beside another. */
-const MOMENT_MS = 10_000
-/** A burst is served sooner than this, and needs no more places. */
-const NO_BURST_MS = 100
+/** What a slow moment has left may take so long to be served, because an account that asks for 80 % hardly catches up beside another. */
+const SLOW_MS = 10_000
+/** A burst is served within this time, and gets no more places. */
+const BURST_MS = 100
 
 export class Pauses {
+  readonly #demand = new Demand()
   #placeGivenAt = Number.NEGATIVE_INFINITY
   #pausedAt = Number.NEGATIVE_INFINITY
   #catchUpUntil = Number.NEGATIVE_INFINITY
   #slowSince = Number.NEGATIVE_INFINITY
-  #slowAt = Number.NEGATIVE_INFINITY
+  #lastSlowAt = Number.NEGATIVE_INFINITY
 
   /** Whether there is a pause, or was one a moment ago. */
   isRecent(now: number): boolean {
@@ -32,8 +33,13 @@ export class Pauses {
     return now < this.#catchUpUntil
   }
 
+  noteRequest(now: number): void {
+    this.#demand.came(now)
+  }
+
   notePlaceGiven(now: number): void {
     this.#placeGivenAt = now
+    this.#demand.served(now)
   }
 
   notePause(now: number): void {
@@ -41,16 +47,15 @@ export class Pauses {
     this.#catchUpUntil = now + CATCH_UP_MS
   }
 
-  /**
-   * Notes that many wait although no more come than usual (demand.ts). That can last, or come again and again, so only its beginning counts.
-   * @returns whether it may still be a moment
-   */
-  noteSlowness(now: number): boolean {
-    if (now > this.#slowAt + RECENT_MS) this.#slowSince = now
-    this.#slowAt = now
+  /** To be called while many wait. @returns whether that is so because the process has become slower, and not for long */
+  checkForSlowness(now: number): boolean {
+    if (!this.#demand.isUsual(now)) return false
+    // Slowness that comes again and again is no moment, for instance the bursts of callers who send the next as soon as all are answered.
+    if (now > this.#lastSlowAt + RECENT_MS) this.#slowSince = now
+    this.#lastSlowAt = now
     const end = this.#slowSince + CATCH_UP_MS
-    if (now >= this.#slowSince + NO_BURST_MS && now < end) this.#catchUpUntil = Math.max(this.#catchUpUntil, end)
-    return now < this.#slowSince + MOMENT_MS
+    if (now >= this.#slowSince + BURST_MS && now < end) this.#catchUpUntil = Math.max(this.#catchUpUntil, end)
+    return now < this.#slowSince + SLOW_MS
   }
 
   /** To be called often while requests wait for a place. */
