@@ -15,30 +15,30 @@ const CONTRACT = { con: 420, ont: 430, ntr: 425, tra: 450, rac: 418, act: 440 }
 describe('a search of a page of 100', () => {
   test.each([
     [
-      'a middling word: its rare part, within the first records',
+      'a middling word: its rarest trigram, within the first records',
       ['harbour'],
       HARBOUR,
-      { words: [{ word: 'harbour', part: 'harbou' }], window: 18_182 },
+      { words: [{ word: 'harbour', trigram: 'arb' }], window: 18_182 },
     ],
-    ['capitals do not matter', ['HARBOUR'], HARBOUR, { words: [{ word: 'HARBOUR', part: 'harbou' }], window: 18_182 }],
+    ['capitals do not matter', ['HARBOUR'], HARBOUR, { words: [{ word: 'HARBOUR', trigram: 'arb' }], window: 18_182 }],
     ['a frequent word: as usual', ['contract'], CONTRACT, null],
-    ['a rare word with a frequent part: as usual', ['zeppelin'], { ppe: 400, eli: 90 }, null],
-    ['a rare word without a frequent part: as usual', ['zephyr'], {}, null],
+    ['a rare word with a frequent trigram: as usual', ['zeppelin'], { ppe: 400, eli: 90 }, null],
+    ['a rare word without a frequent trigram: as usual', ['zephyr'], {}, null],
     ['two letters: as usual', ['ab'], {}, null],
     ['no letter of ASCII: as usual', ['строка'], {}, null],
     [
-      'a middling and a frequent word: the part of the middling one',
+      'a middling and a frequent word: the trigram of the middling one',
       ['harbour', 'contract'],
       { ...CONTRACT, ...HARBOUR },
       {
         words: [
-          { word: 'harbour', part: 'harbou' },
-          { word: 'contract', part: null },
+          { word: 'harbour', trigram: 'arb' },
+          { word: 'contract', trigram: null },
         ],
         window: 43_498,
       },
     ],
-    ['the part between other letters', ['žharbourž'], HARBOUR, { words: [{ word: 'žharbourž', part: 'harbou' }], window: 18_182 }],
+    ['the trigram between other letters', ['žharbourž'], HARBOUR, { words: [{ word: 'žharbourž', trigram: 'arb' }], window: 18_182 }],
   ])('%s', (_, words, found, plan) => {
     expect(planSearch(words, sample(found), 100)).toEqual(plan)
   })

@@ -8,7 +8,7 @@ import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
 import { printAfter, printOrder, printOrderBy, printUpTo, sortKey } from './order-sql.ts'
-import { printSearch, printSearchByParts } from './search-sql.ts'
+import { printSearch, printSearchByTrigrams } from './search-sql.ts'
 import { isAlways, isRestricted, type ResolvedPage, type ResolvedQuery, type Selection } from './selection.ts'
 
 /** The column in which a walk's rows carry their sort value, as text. No field id can contain a tilde. */
@@ -147,7 +147,7 @@ export function printSelectedCount({ selection, queryContext }: ResolvedQuery, t
 
 /** The condition that the selected records meet, for a WHERE clause over `r`. */
 export function printSelection({ table, where, words, searched }: Selection, queryContext: QueryContext): Sql {
-  const search = searched ? printSearchByParts(searched, table) : printSearch(words, table)
+  const search = searched ? printSearchByTrigrams(searched, table) : printSearch(words, table)
   const parts = [...(isAlways(where) ? [] : [printTree(where, queryContext)]), ...(words.length ? [search] : [])]
   return parts.length ? join(parts, ' and ') : ALWAYS
 }

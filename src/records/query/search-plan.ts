@@ -5,10 +5,10 @@
 
 import { frequencyOf, type TrigramSample } from '../../indexes/trigrams.ts'
 
-/** A word of a search, and the part of it that the trigram indexes are asked for; null where each record is looked at instead. */
+/** A word of a search, and its trigram that the indexes are asked for; null where each record is looked at instead. */
 export interface SearchedWord {
   word: string
-  part: string | null
+  trigram: string | null
 }
 
 export interface SearchPlan {
@@ -19,11 +19,9 @@ export interface SearchPlan {
 
 /** A trigram in more of the records than this is not worth reading its list. */
 const FREQUENT = 0.15
-/** Trigrams beside the rarest one exclude some more records, as long as their lists are not much longer. */
-const NOT_MUCH_LONGER = 3
 
-/** Measured costs in microseconds of PostgreSQL (docs/decisions/0028): of a record, of an entry of one list, and of the further statements. */
-const COST = { lookAtRecord: 2.3, readEntry: 0.2, readFurtherEntry: 0.07, checkFound: 4, countInOrder: 0.1, window: 1_200 }
+/** Measured costs in microseconds of PostgreSQL (docs/decisions/0028): of a record, of an entry of a list, and of the further statements. */
+const COST = { lookAtRecord: 2.3, readEntry: 0.2, checkFound: 4, countInOrder: 0.1, window: 1_200 }
 /** A bitmap of more records may not fit into the usual work_mem of 4 MB. Then it knows only their pages, of which each record is checked. */
 const MAX_IN_BITMAP = 50_000
 /** A window is so much larger than the page needs on average, because records with a word are spread unevenly. */
@@ -36,14 +34,14 @@ const MARGIN = 2
  */
 export function planSearch(words: readonly string[], sample: TrigramSample, wanted: number, known?: number): SearchPlan | null {
   const rated = words.map((word) => rate(word, sample))
-  const indexed = rated.filter(({ part }) => part !== null)
+  const indexed = rated.filter(({ trigram }) => trigram !== null)
   if (!indexed.length) return null
   const share = known ?? rated.reduce((product, { frequency }) => product * frequency, 1)
   // Words that a window has not met at all: no estimate is left to choose by.
   if (share === 0) return null
   const { records } = sample
   const window = Math.ceil((MARGIN * wanted) / share)
-  const reading = indexed.reduce((sum, word) => sum + records * readingOf(word), 0)
+  const reading = indexed.reduce((sum, { frequency }) => sum + records * frequency * COST.readEntry, 0)
   const mostFound = records * Math.max(...indexed.map(({ frequency }) => frequency))
   if (window > records / 2 || Math.max(window, mostFound) > MAX_IN_BITMAP) return null
   const costs = {
@@ -52,37 +50,25 @@ export function planSearch(words: readonly string[], sample: TrigramSample, want
     window: COST.window + reading + window * (COST.countInOrder + share * COST.checkFound),
   }
   if (costs.window >= Math.min(costs.walk, costs.all)) return null
-  return { words: rated.map(({ word, part }) => ({ word, part })), window }
+  return { words: rated.map(({ word, trigram }) => ({ word, trigram })), window }
 }
-
-/** The lists of the part have about the same length. */
-const readingOf = ({ frequency, part }: Rated) => frequency * (COST.readEntry + (trigramsIn(part ?? '').length - 1) * COST.readFurtherEntry)
 
 interface Rated extends SearchedWord {
   /** An upper limit of the part of the records that contain the word. */
   frequency: number
 }
 
-/** Finds the rarest part of the word. Only letters and digits of ASCII are rated, because the sample names other trigrams by their hashes. */
+/**
+ * Finds the rarest trigram of the word. The lists of the others would take longer to read than the records that they exclude to look at.
+ * Only letters and digits of ASCII are rated, because the sample names other trigrams by their hashes.
+ */
 function rate(word: string, sample: TrigramSample): Rated {
-  let best: Rated = { word, part: null, frequency: 1 }
-  for (const [spelled] of word.matchAll(/[a-zA-Z0-9]{3,}/g)) {
-    const run = spelled.toLowerCase()
-    const frequencies = trigramsIn(run).map((trigram) => frequencyOf(trigram, sample))
-    const frequency = Math.min(...frequencies)
-    if (frequency < best.frequency) best = { word, frequency, part: frequency > FREQUENT ? null : partAround(run, frequencies, frequency) }
-  }
+  let best: Rated = { word, trigram: null, frequency: 1 }
+  for (const [run] of word.matchAll(/[a-zA-Z0-9]{3,}/g))
+    for (let at = 0; at + 3 <= run.length; at++) {
+      const trigram = run.slice(at, at + 3).toLowerCase()
+      const frequency = frequencyOf(trigram, sample)
+      if (frequency < best.frequency) best = { word, frequency, trigram: frequency > FREQUENT ? null : trigram }
+    }
   return best
-}
-
-const trigramsIn = (run: string) => Array.from({ length: Math.max(run.length - 2, 1) }, (_, at) => run.slice(at, at + 3))
-
-/** The rarest trigram, with those beside it whose lists are not much longer. */
-function partAround(run: string, frequencies: readonly number[], lowest: number): string {
-  const isShort = (at: number) => (frequencies[at] ?? 1) <= lowest * NOT_MUCH_LONGER
-  let from = frequencies.indexOf(lowest)
-  let to = from
-  while (from > 0 && isShort(from - 1)) from--
-  while (to < frequencies.length - 1 && isShort(to + 1)) to++
-  return run.slice(from, to + 3)
 }

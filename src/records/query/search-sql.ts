@@ -21,19 +21,23 @@ export const isOfTexts = (words: readonly string[], { fields }: TableDef): boole
   !fields.some((field) => !isText(field.type) && words.some((word) => TYPES[field.type].search?.(field, columnOf(field), word)))
 
 /**
- * The same condition as `printSearch`, in a form in which only the parts of the words concern an index. The words must pass `isOfTexts`.
+ * The same condition as `printSearch`, in a form in which only the trigrams of the words concern an index. The words must pass `isOfTexts`.
  * The longest texts come first, because a word is most likely in them.
  */
-export function printSearchByParts(words: readonly SearchedWord[], { fields }: TableDef): Sql {
+export function printSearchByTrigrams(words: readonly SearchedWord[], { fields }: TableDef): Sql {
   const texts = fields.filter(({ type }) => isText(type)).sort((a, b) => lengthOf(b) - lengthOf(a))
-  const parts = words.flatMap(({ part }) =>
-    part === null ? [] : [texts.flatMap((field) => TYPES[field.type].search?.(field, columnOf(field), part) ?? [])],
-  )
+  const rare = words.flatMap(({ trigram }) => (trigram === null ? [] : [texts.map((field) => hasTrigram(columnOf(field), trigram))]))
   const whole = words.map(({ word }) => texts.map((field) => holds(columnOf(field), word)))
   return join(
-    [...parts, ...whole].map((hits) => sql`(${join(hits, ' or ')})`),
+    [...rare, ...whole].map((hits) => sql`(${join(hits, ' or ')})`),
     ' and ',
   )
 }
+
+/**
+ * The trigram is selected, because a constant would be looked for in the statistics, in a thousand texts of each field, which takes longer
+ * than the rest of planning. What PostgreSQL would learn there has been decided by `planSearch`.
+ */
+const hasTrigram = (text: Sql, trigram: string): Sql => sql`lower(${text}) like (select ${`%${trigram}%`}::text)`
 
 const lengthOf = ({ type }: TableDef['fields'][number]) => TYPES[type].maxLength ?? 0
