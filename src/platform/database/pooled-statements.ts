@@ -26,8 +26,9 @@ export const poolSettings = (config: pg.PoolConfig, size: number) =>
     connectionTimeoutMillis: 2_000,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     idleTimeoutMillis: 30_000,
-    // Parallel workers take milliseconds to start and all requests share the cores, so only scans of large tables should use them.
-    options: `${config.options ?? ''} -c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000`,
+    // Parallel workers take milliseconds to start and all requests share the cores, so only scans of large tables should use them. To compile a
+    // statement takes longer than nearly all of them.
+    options: `${config.options ?? ''} -c jit=off -c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000`,
     types: wireTypes,
   }) satisfies pg.PoolConfig
 
