@@ -2,7 +2,8 @@
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { type Sql, sql } from '../src/platform/database/database.ts'
+import { planOf } from '../src/platform/database/query-plan.ts'
 import { testApp } from './support/app.ts'
 import { queriesOf, queriesWith } from './support/statements.ts'
 import { fillTable, makeTable, makeView } from './support/tables.ts'
@@ -86,22 +87,35 @@ const finds = (text: string, one: string) =>
   one.length > 2 ? text.includes(one) : text.split(/[^\p{L}\p{N}]+/u).some((part) => part.startsWith(one))
 
 interface Order {
-  by?: 'id' | 'due' | 'met'
+  by?: 'id' | 'name' | 'due' | 'met'
   dir?: 'A' | 'D'
   where?: (record: Stored) => boolean
 }
 
-/** Asks for a page. @returns its ids, the next cursor, and the number of statements that searched a part of the order only */
-async function page(body: object, of = table): Promise<{ ids: number[]; cursor: string | null; windows: number }> {
-  let windows = 0
-  const counting = queriesWith(queries, ({ text }) => {
-    if (text.startsWith('with beginning as')) windows++
+const isByTrigrams = (text: string) => text.includes(' offset 0) r')
+
+interface Found {
+  ids: number[]
+  cursor: string | null
+  /** How many statements asked the indexes for rare trigrams in the first records of the order, and in all records. */
+  windows: number
+  inAll: number
+}
+
+async function page(body: object, of = table): Promise<Found> {
+  let [windows, inAll] = [0, 0]
+  const counting = queriesWith(queries, async (statement) => {
+    if (!isByTrigrams(statement.text)) return
+    const plan = JSON.stringify(await planOf(queries, statement as Sql))
+    expect(plan).toMatch(/"Bitmap Index Scan".*"idx_text_/)
+    if (plan.includes('BitmapAnd')) windows++
+    else inAll++
   })
   Object.assign(app.db, counting)
   const answer = await app.as(account.admin).post(`/api/table/${of}/records/query`, { limit: 100, fields: ['id'], ...body })
   Object.assign(app.db, queries)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  return { ids: answer.body.map(({ id }: { id: number }) => id), cursor: answer.headers.get('x-next-cursor'), windows }
+  return { ids: answer.body.map(({ id }: { id: number }) => id), cursor: answer.headers.get('x-next-cursor'), windows, inAll }
 }
 
 const orders = (['id', 'due', 'met'] as const).flatMap((by) => (['A', 'D'] as const).map((dir) => ({ by, dir })))
@@ -126,6 +140,46 @@ test.each(orders)('a walk by cursor through a middling word in the order $by $di
   }
   expect(ids).toEqual(expected('harbour', { by, dir }))
   expect(windows).toBeGreaterThan(0)
+})
+
+test.each([...orders, { by: 'name', dir: 'A' } as const, { by: 'name', dir: 'D' } as const])(
+  'a rare word is searched by a trigram in all records, in the order $by $dir',
+  async ({ by, dir }) => {
+    const all = expected('zeppelin', { by, dir })
+    expect(all.length).toBeGreaterThan(30)
+    const order = { search: 'Zeppelin', order_by: by, order_dir: dir }
+    expect(await page(order)).toMatchObject({ ids: all, inAll: 1 })
+    expect(await page({ ...order, offset: 25, limit: 5 })).toMatchObject({ ids: all.slice(25, 30), inAll: 1 })
+    const ids: number[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const next = await page({ ...order, limit: 7, cursor, fields: ['name', 'stage', 'id'] })
+      expect(next).toMatchObject({ windows: 0, inAll: 1 })
+      ids.push(...next.ids)
+      cursor = next.cursor
+    }
+    expect(ids).toEqual(all)
+  },
+)
+
+test.each(['zeppelin', 'harbour'])('%s is searched as usual in an order of several keys', async (search) => {
+  const order = [
+    { field: 'stage', dir: 'D' },
+    { field: 'due', dir: 'A' },
+  ]
+  const view = await makeView(app, account, table, { order })
+  const all = expected(search)
+    .map((id) => stored.find((record) => record.id === id) as Stored)
+    .sort((a, b) => b.stage - a.stage || ((a.due ?? '') < (b.due ?? '') ? -1 : (a.due ?? '') > (b.due ?? '') ? 1 : a.id - b.id))
+  expect(await page({ search, view_id: view.id })).toMatchObject({ ids: all.slice(0, 100).map(({ id }) => id), windows: 0, inAll: 0 })
+})
+
+test('a rare word beside others and conditions is searched by its trigram in all records', async () => {
+  const where = { stage: 'Open', due: ['<=', '2027-06-01'] }
+  const isOpen = ({ stage, due }: Stored) => stage === 2 && due !== null && due <= '2027-06-01'
+  const found = await page({ search: 'zeppelin', where, order_by: 'due', order_dir: 'D' })
+  expect(found).toMatchObject({ ids: expected('zeppelin', { by: 'due', dir: 'D', where: isOpen }), inAll: 1 })
+  for (const search of ['contract zeppelin', 'harbour zeppelin', 'zeppelin com', 'zeppelin c'])
+    expect(await page({ search }), search).toMatchObject({ ids: expected(search), inAll: 1 })
 })
 
 test('conditions of the index narrow the first records of the order', async () => {
@@ -193,7 +247,7 @@ test('records that are deleted while the first records are searched are no longe
   Object.assign(
     app.db,
     queriesWith(queries, async ({ text }) => {
-      if (isDone || !text.startsWith('with beginning as')) return
+      if (isDone || !isByTrigrams(text)) return
       isDone = true
       await queries.query(
         sql`delete from ${sql([`t${table}.records`] as unknown as TemplateStringsArray)} where id = any(${[...leaving]}::int[])`,
@@ -264,7 +318,7 @@ test.each(orders)(
     Object.assign(
       app.db,
       queriesWith(queries, ({ text, values }) => {
-        if (text.startsWith('with beginning as')) ends.push(values)
+        if (isByTrigrams(text)) ends.push(values)
       }),
     )
     const ids = async () => {
@@ -287,6 +341,38 @@ test.each(orders)(
     }
   },
 )
+
+test('trigrams are sampled again once PostgreSQL has other statistics', async () => {
+  const { id } = await makeTable(app, account, { fields: [{ name: 'Notes', type: 'long_text' }] })
+  await fillTable(app, id, RECORDS, { notes: `'note ' || i` })
+  const records = sql([`t${id}.records`] as unknown as TemplateStringsArray)
+  await app.db.execute(sql`analyze ${records}`)
+  await adapt(systemContext(app.deps), { table_id: id })
+  let samples = 0
+  const search = async (after: number) => {
+    app.setClock(new Date(started + after))
+    Object.assign(
+      app.db,
+      queriesWith(queries, ({ text }) => {
+        if (text.includes('tablesample')) samples++
+      }),
+    )
+    const answer = await app.as(account.admin).post(`/api/table/${id}/records/query`, { search: 'harbour', fields: ['id'], limit: 3 })
+    Object.assign(app.db, queries)
+    return answer.body.map((record: { id: number }) => record.id)
+  }
+  const started = Date.now()
+  try {
+    expect([await search(0), await search(20_000), samples]).toEqual([[], [], 1])
+    await app.db.execute(sql`update ${records} set notes = 'A harbour' where id > 10`)
+    await app.db.execute(sql`analyze ${records}`)
+    expect([await search(25_000), samples]).toEqual([[11, 12, 13], 1])
+    // The first search afterwards uses the old sample, while a new one is taken.
+    expect([await search(40_000), await search(45_000), samples]).toEqual([[11, 12, 13], [11, 12, 13], 2])
+  } finally {
+    app.setClock(null)
+  }
+})
 
 test('a table of long texts, of which a sample says little, is searched as usual', async () => {
   const { id } = await makeTable(app, account, { fields: [{ name: 'Notes', type: 'long_text' }] })

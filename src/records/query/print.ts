@@ -74,24 +74,33 @@ export function printPlace(page: ResolvedPage, place: number): Sql {
     order by ${printOrder(order, queryContext)} limit 1 offset ${place}::bigint`
 }
 
+/** Reads the page of a search by the trigrams of its words, in all records. Its rows end with SORT_KEY as those of a walk do. */
+export function printAllByTrigrams(page: ResolvedPage): Sql {
+  const { near, far } = startOf(page)
+  return printByTrigrams(page, near && far ? sql`(${near} or ${far})` : near)
+}
+
 /**
- * Reads the page from the records of the order up to `end`, or returns undefined where those are no range of an index. The answer is
- * the page if it has as many rows as were asked for; they end with SORT_KEY as those of a walk do. The CTE keeps Postgres from walking along the order after all.
+ * Reads it in the records of the order up to `end`, or returns undefined where those are no range of an index. The answer is the page if it has as many
+ * rows as were asked for.
  */
 export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
+  const upTo = printUpTo(page.order[0], end, page.queryContext)
+  const { near } = startOf(page)
+  return upTo && printByTrigrams(page, near ? sql`${upTo} and ${near}` : upTo)
+}
+
+/** Prints it for an order of one key. `offset 0` keeps Postgres from walking along the order after all. */
+function printByTrigrams(page: ResolvedPage, range: Sql | undefined): Sql {
   const { selection, order, queryContext, fields, offset } = page
   const [sort] = order
-  const upTo = printUpTo(sort, end, queryContext)
-  if (!upTo) return undefined
-  const { near } = startOf(page)
-  const version = versionOf(selection.table)
-  const columns = selectList(fields)
+  const columns = sql`${versionOf(selection.table)} ${selectList(fields)}`
   const key = ident(SORT_KEY)
   const value = sort && !sort.field.key ? sortKey(sort.field, queryContext) : undefined
   const orderBy = value ? printOrderBy(sql`r.${key}`, sort?.isDescending ?? false) : printOrder(order, queryContext)
-  return sql`with beginning as materialized (select ${version} ${columns}${value ? sql`, ${value} as ${key}` : empty} from ${recordsOf(selection.table.id)} r
-      where ${printSelection(selection, queryContext)} and ${upTo}${near ? sql` and ${near}` : empty})
-    select ${columns}${value ? sql`, r.${key}::text as ${key}` : empty} from beginning r
+  return sql`select ${columns}${value ? sql`, r.${key}::text as ${key}` : empty} from (
+      select ${columns}${value ? sql`, ${value} as ${key}` : empty} from ${recordsOf(selection.table.id)} r
+      where ${printSelection(selection, queryContext)}${range ? sql` and ${range}` : empty} offset 0) r
     order by ${orderBy} limit ${rowsToRead(page)}::bigint offset ${offset}::bigint`
 }
 

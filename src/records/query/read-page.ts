@@ -12,8 +12,8 @@ import { leavesOf } from '../../views/filters/parse.ts'
 import type { Row } from '../cells/present.ts'
 import { ExpectedUsers } from './expected-users.ts'
 import { endAt, printPage, printSelectedCount } from './print.ts'
-import { readWindow, searchPlanOf } from './search-window.ts'
 import type { ResolvedPage, Selection, Walk } from './selection.ts'
+import { readByTrigrams, searchPlanOf } from './trigram-search.ts'
 import { writeRows } from './write-rows.ts'
 
 /** The rows of a page, and the users who were read behind them. */
@@ -59,11 +59,11 @@ export async function writePage(
 /** Reads the rows, and behind them what follows. Notes a slow query so that an index can be built for it. */
 async function readRows(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
   const { selection, order } = page
+  const plan = await searchPlanOf(context, page)
   const startedAt = performance.now()
   try {
-    const plan = await searchPlanOf(context, page)
     if (!plan) return await readUsual(context, page, following)
-    return (await readWindow(context, page, plan, following)) ?? (await readUsual(context, page, following))
+    return (await readByTrigrams(context, page, plan, following)) ?? (await readUsual(context, page, following))
   } finally {
     await recordUse(context, { ...selection, order, page: () => printPage(page).statement, tookMs: performance.now() - startedAt })
   }

@@ -26,7 +26,18 @@ export const isOfTexts = (words: readonly string[], { fields }: TableDef): boole
  */
 export function printSearchByTrigrams(words: readonly SearchedWord[], { fields }: TableDef): Sql {
   const texts = fields.filter(({ type }) => isText(type)).sort((a, b) => lengthOf(b) - lengthOf(a))
-  const rare = words.flatMap(({ trigram }) => (trigram === null ? [] : [texts.map((field) => hasTrigram(columnOf(field), trigram))]))
+  const rare = words.flatMap(({ trigrams }) =>
+    trigrams.length
+      ? [
+          texts.map((field) =>
+            join(
+              trigrams.map((trigram) => hasTrigram(columnOf(field), trigram)),
+              ' and ',
+            ),
+          ),
+        ]
+      : [],
+  )
   const whole = words.map(({ word }) => texts.map((field) => holds(columnOf(field), word)))
   return join(
     [...rare, ...whole].map((hits) => sql`(${join(hits, ' or ')})`),

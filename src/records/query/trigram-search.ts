@@ -1,4 +1,4 @@
-/** Answers a search from the first records of the order, where a middling word makes every other way expensive (docs/decisions/0028). */
+/** Answers a search by rare trigrams: a rare word from all records, a middling one from the first records of the order (docs/decisions/0028). */
 
 import { trigramsOf } from '../../indexes/trigrams.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
@@ -8,17 +8,18 @@ import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { planOf } from '../../platform/database/query-plan.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
-import { endAt, printPlace, printWindow, rowsToRead } from './print.ts'
+import { endAt, printAllByTrigrams, printPlace, printWindow, rowsToRead } from './print.ts'
 import { planSearch, type SearchPlan } from './search-plan.ts'
 import { isOfTexts } from './search-sql.ts'
 import type { ResolvedPage } from './selection.ts'
 
-/** Returns how to answer the search of the page; null for the usual statement, also of a page without a search. */
+/** Returns how to answer the search of the page; null for the usual statement, also of a page without a search and of an order of several keys. */
 export async function searchPlanOf(context: Context, page: ResolvedPage): Promise<SearchPlan | null> {
-  const { selection, offset } = page
+  const { selection, order, offset } = page
   const { table, words } = selection
+  if (!words.length || order.length > 1 || !isOfTexts(words, table)) return null
   // A sample that failed would end the transaction.
-  if (!words.length || !isOfTexts(words, table) || context.db.inTransaction()) return null
+  if (context.db.inTransaction()) return null
   const sample = await trigramsOf(context, table)
   return sample && planSearch(words, sample, offset + rowsToRead(page), shares.get(context, nameOf(page)))
 }
@@ -27,19 +28,19 @@ export async function searchPlanOf(context: Context, page: ResolvedPage): Promis
 const MAX_WINDOWS = 2
 
 /**
- * Reads the page from the first records of the order. Returns null if these are no range of an index, or if they do not fill the page: then
- * the whole table must be searched.
+ * Reads the page as planned. Returns null if the first records of the order are no range of an index, or if they do not fill the page: then
+ * the whole table must be searched as usual.
  */
-export async function readWindow(
+export async function readByTrigrams(
   context: Context,
   page: ResolvedPage,
   first: SearchPlan,
   following: Following | undefined,
 ): Promise<PrintedRows | null> {
-  if (page.order.length > 1) return null
   let plan: SearchPlan | null = first
   for (let tried = 0; tried < MAX_WINDOWS && plan; tried++) {
     const planned = { ...page, selection: { ...page.selection, searched: plan.words } }
+    if (plan.window === null) return readAll(context, planned, following)
     const rows = await readBeginning(context, planned, plan.window, following)
     if (!rows || isFilled(rows, page)) return rows
     const found = rows.length && page.offset + rows.length
@@ -47,6 +48,18 @@ export async function readWindow(
     plan = await searchPlanOf(context, page)
   }
   return null
+}
+
+/** A search in all records that takes longer was planned by a wrong estimate, or the machine is very busy. */
+const EXPECTED_MS = 200
+
+async function readAll(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
+  const { db, signal } = context
+  const startedAt = performance.now()
+  const rows = await db.records(page.selection.table.id).queryPrinted(printAllByTrigrams(page), undefined, signal, following)
+  // For some time the usual statement is used.
+  if (performance.now() - startedAt > EXPECTED_MS) shares.set(context, nameOf(page), 0)
+  return rows
 }
 
 /** Reads the page as far as it is in the first `records` records of the order; null if these are no range of an index, or all records. */
@@ -122,7 +135,7 @@ async function isInIndex(context: Context, tableId: number, place: Sql): Promise
 
 const MAX_SHARES = 1_000
 const SHARE_KEPT_MS = 600_000
-/** Which part of the first records has the words, where the sample promised more. */
+/** Which part of the first records has the words, where the sample promised more; 0 where it is not worth looking. */
 const shares = keptFor<number>(SHARE_KEPT_MS, MAX_SHARES)
 
 /** The words may be spread unevenly, in each order differently. */
