@@ -50,15 +50,15 @@ export async function readByTrigrams(
   return null
 }
 
-/** A search in all records that takes longer was planned by a wrong estimate, or the machine is very busy. */
-const EXPECTED_MS = 200
+/** A search in all records that takes longer was planned by a wrong estimate, unless it has waited for its place for so long. */
+const LONG_MS = 1_000
 
 async function readAll(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
   const { db, signal } = context
   const startedAt = performance.now()
   const rows = await db.records(page.selection.table.id).queryPrinted(printAllByTrigrams(page), undefined, signal, following)
   // For some time the usual statement is used.
-  if (performance.now() - startedAt > EXPECTED_MS) shares.set(context, nameOf(page), 0)
+  if (performance.now() - startedAt > LONG_MS) shares.set(context, nameOf(page), 0)
   return rows
 }
 
