@@ -30,6 +30,8 @@ async function run(): Promise<Running> {
 
 async function runService(settings: Settings): Promise<Running> {
   const begun = await begin(settings)
+  // A mistake in the work for one caller must not end that for all others.
+  process.on('unhandledRejection', (err) => begun.log.error({ err }, 'unhandled rejection'))
   const { startService } = await import('./service.ts')
   const starting = startService(settings, begun)
   return {

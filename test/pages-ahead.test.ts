@@ -1,6 +1,7 @@
 /** Short pages of records, which are read together with the access check (docs/decisions/0031-reads-ahead.md). */
 import { afterEach, describe, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
+import type { FilterInput, GroupInput } from '../src/views/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { makeRecords, makeTable, makeView } from './support/tables.ts'
 
@@ -163,4 +164,31 @@ describe('what was read ahead is not used', () => {
     expect(amounts(await page(keys.personal))).toEqual([1, 2, 3])
     expect(log).toEqual([...TOGETHER, 'usual'])
   })
+})
+
+it('answers a known caller whose input cannot be read ahead as any other, and leaves no rejection behind', async () => {
+  const { id, page } = await filled()
+  const other = await app.account()
+  const theirs = await makeTable(app, other, { fields: FIELDS })
+  const left: unknown[] = []
+  const leave = (reason: unknown) => left.push(reason)
+  process.on('unhandledRejection', leave)
+  try {
+    const key = await newKey()
+    await page(key)
+    let filter: GroupInput | FilterInput = { column: 'name', compare: '=', value: 'x' }
+    for (let depth = 0; depth < 40; depth++) filter = { all: [filter] }
+    for (const [table_id, refusal] of [
+      [theirs.id, 'Not Authorized'],
+      [id, 'filter: must not be nested deeper than 64'],
+    ] as const) {
+      await expect(app.as(key).rpc.records.query.query({ table_id, filter: filter as GroupInput })).rejects.toThrow(refusal)
+      const rest = await app.as(key).post(`/api/table/${table_id}/records/query`, { filter })
+      expect(rest.body.message).toBe(refusal)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  } finally {
+    process.off('unhandledRejection', leave)
+  }
+  expect(left).toEqual([])
 })

@@ -105,6 +105,20 @@ test('a first start answers, and SIGTERM to npm start ends every process', async
   expect(readdirSync(compiled)).not.toEqual([])
 })
 
+test('a rejection that nobody handles is logged, and the service goes on', async () => {
+  prepareData(dataDir, { withDemo: false })
+  const wanted = join(dataDir, 'reject')
+  const preload = `import { existsSync } from 'node:fs'
+    const watch = () => existsSync(${JSON.stringify(wanted)}) ? Promise.reject(new Error('left behind')) : setTimeout(watch, 20).unref()
+    if (process.argv[1]?.endsWith('main.ts')) watch()`
+  const service = await startService({ NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(preload)}"` })
+  writeFileSync(wanted, '')
+  await vi.waitFor(() => expect(service.output()).toContain('left behind'), { timeout: 10_000 })
+  expect(service.output()).toMatch(/"level":50.*unhandled rejection/)
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+  expect(service.npm.exitCode).toBe(null)
+})
+
 test('Ctrl-C ends every process', async () => {
   prepareData(dataDir, { withDemo: false })
   const service = await startService()

@@ -65,7 +65,8 @@ export function isExpected({ db, credentials }: Pick<AccessRequest, 'db' | 'cred
 }
 
 /**
- * Begins the read of the procedure, if the caller is expected.
+ * Begins the read of the procedure, if the caller is expected. An input that cannot be read is refused after the access check, whose refusal
+ * comes first, so nothing is thrown here.
  * @param input as it was sent
  * @param contextOf makes the context of a call by the caller
  */
@@ -77,7 +78,13 @@ export function beginRead(
 ): BegunRead | undefined {
   const name = ahead && nameOf(credentials)
   const caller = name === undefined ? undefined : admitted(db).get(name)
-  const result = caller && ahead?.(contextOf(caller), input)
+  if (!caller) return undefined
+  let result: Promise<unknown> | undefined
+  try {
+    result = ahead?.(contextOf(caller), input)
+  } catch {
+    return undefined
+  }
   if (!result) return undefined
   // If the caller is refused, nobody waits for the result.
   result.catch(() => {})

@@ -1,4 +1,4 @@
-import { badInputs, type Issue, MOST_ISSUES } from './errors.ts'
+import { AppError, badInputs, type Issue, MOST_ISSUES } from './errors.ts'
 
 /**
  * Refuses NUL, which PostgreSQL cannot store, and unpaired surrogates, anywhere in the value (contract.md §1).
@@ -10,8 +10,16 @@ export function refuseInvalidText(value: unknown): void {
 }
 
 /** Whether `refuseInvalidText` refuses nothing in the value. */
-export const isValidText = (value: unknown): boolean => invalidTexts(value).length === 0
+export function isValidText(value: unknown): boolean {
+  try {
+    return invalidTexts(value).length === 0
+  } catch (refusal) {
+    if (refusal instanceof AppError) return false
+    throw refusal
+  }
+}
 
+/** @throws AppError 400 for a value that is nested too deep */
 function invalidTexts(value: unknown): Issue[] {
   const issues: Issue[] = []
   walk(value, [], issues)
