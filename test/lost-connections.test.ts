@@ -136,3 +136,26 @@ it('gives up statements to a server that has gone without a word, and uses other
     await proxy.cut()
   }
 })
+
+it('returns a connection to the pool whose statement could not be cancelled, because the server takes no new connections', async () => {
+  const proxy = await databaseProxy()
+  const { username: user, hostname: host, port, pathname } = new URL(proxy.url)
+  const db = openDatabase({ user, host, port: Number(port), database: pathname.slice(1) }, { size: 2 })
+  try {
+    const sleeping = (signal: AbortSignal) => db.query<{ done: number }>(sql`select 1 as done from pg_sleep(0.3)`, undefined, signal)
+    await Promise.all([sleeping(new AbortController().signal), sleeping(new AbortController().signal)])
+    proxy.refuse()
+    for (let round = 0; round < 2; round++) {
+      const leaving = new AbortController()
+      const statements = [sleeping(leaving.signal), sleeping(leaving.signal)]
+      setTimeout(() => leaving.abort(), 50)
+      // One of them may still wait for its place when the caller leaves.
+      expect(await Promise.allSettled(statements)).toContainEqual({ status: 'fulfilled', value: [{ done: 1 }] })
+      await expect.poll(db.load).toMatchObject({ busy: 0, waiting: 0, queries: { running: 0, waiting: 0 } })
+    }
+  } finally {
+    await proxy.restore()
+    await db.close()
+    await proxy.cut()
+  }
+})

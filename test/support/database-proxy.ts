@@ -9,6 +9,9 @@ export interface DatabaseProxy {
   url: string
   /** Ends all connections, and refuses new ones. */
   cut(): Promise<void>
+  /** Refuses new connections, and keeps the open ones. */
+  refuse(): void
+  /** Accepts connections again. */
   restore(): Promise<void>
   /** Lets nothing pass on the open connections any more, like a machine that has lost its power. New connections work. */
   silence(): void
@@ -54,6 +57,7 @@ export async function databaseProxy(): Promise<DatabaseProxy> {
       for (const socket of sockets.keys()) socket.destroy()
       await closed
     },
+    refuse: () => void server.close(),
     restore: () => listen(port),
     silence() {
       for (const socket of sockets.keys()) socket.unpipe().pause()

@@ -1,5 +1,4 @@
 /** PostgreSQL's CancelRequest. */
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import type pg from 'pg'
 
@@ -15,7 +14,7 @@ const CANCEL_REQUEST = 80_877_102
 const TIMEOUT_MS = 1_000
 
 /**
- * Cancels the statement that the connection runs, and waits until the request has been delivered. On an idle connection it has no
+ * Cancels the statement that the connection runs, and waits until the request has been delivered or has failed. On an idle connection it has no
  * effect. The protocol sends the request over a connection of its own, authenticated by the secret key of the one to cancel.
  */
 export async function cancelQuery(client: pg.ClientBase): Promise<void> {
@@ -24,8 +23,8 @@ export async function cancelQuery(client: pg.ClientBase): Promise<void> {
   for (const [index, part] of [request.length, CANCEL_REQUEST, processID, secretKey].entries()) request.writeInt32BE(part | 0, index * 4)
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy())
-  // If the request fails, the statement ends by its own timeout.
+  // If the request fails, the statement ends by its own timeout. `once` of node:events would reject.
   socket.on('error', () => {})
   socket.end(request)
-  await once(socket, 'close')
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()))
 }
