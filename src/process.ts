@@ -59,10 +59,11 @@ async function runSupervisor(settings: Settings): Promise<Running> {
   const { probePort } = await import('./platform/http/listening.ts')
   await probePort(settings)
   const { default: pino } = await import('pino')
+  const { standardOutput } = await import('./platform/log.ts')
   const { supervise } = await import('./platform/processes/supervisor.ts')
   const { started, failed, stop } = supervise({
     ...{ count: settings.processes, port: settings.port },
-    log: pino({ level: settings.logLevel }),
+    log: pino({ level: settings.logLevel }, standardOutput()),
   })
   failed.catch(fail)
   return { started: started.then(print), stop }
@@ -129,6 +130,8 @@ if (cluster.isWorker) {
 } else {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => onSignal())
 }
+// What cannot be written, as on a full disk, is lost. It must not end the service.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 process.on('uncaughtException', (error) => {
   printError(error)
   stop(1)

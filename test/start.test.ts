@@ -1,7 +1,7 @@
 /** Starts the service as its user does: with `npm start`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,6 +117,29 @@ test('a rejection that nobody handles is logged, and the service goes on', async
   expect(service.output()).toMatch(/"level":50.*unhandled rejection/)
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   expect(service.npm.exitCode).toBe(null)
+})
+
+test.each(['1', '2'])('with PROCESSES=%s, it answers although the disk of its log is full', async (count) => {
+  prepareData(dataDir, { withDemo: false })
+  const { PATH = '', HOME = '' } = process.env
+  const full = openSync('/dev/full', 'w')
+  const env = { PATH, HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'info', PROCESSES: count }
+  const npm = spawn('npm', ['start', '--silent'], { cwd: root, env, detached: true, stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  let output = ''
+  npm.stderr?.on('data', (chunk) => {
+    output += chunk
+  })
+  started.push({ npm, output: () => output, ended: once(npm, 'close').then(([code]) => code as number | null) })
+  const url = await vi.waitFor(
+    () => (readServiceFile(dataDir)?.isAlive && readServiceFile(dataDir)?.url) || Promise.reject(new Error(output)),
+    {
+      timeout: 40_000,
+    },
+  )
+  await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 40_000 })
+  for (let request = 0; request < 20; request++) expect((await fetch(`${url}/api/spaces/list`)).status).toBe(401)
+  expect([npm.exitCode, output]).toEqual([null, ''])
 })
 
 test('Ctrl-C ends every process', async () => {
