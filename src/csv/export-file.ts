@@ -51,7 +51,10 @@ export async function writeExport(
   let content: Readable | undefined
   try {
     const file = await openTemporaryFile(context.settings.dataDir)
-    content = readToEnd(file).once('close', close)
+    // A disk may say only here that it is full. Whoever reads the file hears of it, too.
+    content = readToEnd(file)
+      .on('error', () => {})
+      .once('close', close)
     const { fileName, bytes, audit } = await writeWhole(context, table, viewId, file)
     // Rights are never read from a replica, which may be a moment behind.
     await (context.replicas ? context.replicas.onPrimary(requireStill) : requireStill())

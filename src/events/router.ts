@@ -1,12 +1,30 @@
 import { tracked } from '@trpc/server'
 import { callers } from '../platform/access/authorize.ts'
 import { accountProcedure } from '../platform/http/trpc.ts'
-import { StreamStart } from './schema.ts'
+import { type StreamItem, StreamStart } from './schema.ts'
 import { follow } from './service.ts'
 
 /** Like GET /api/events, for the typed client, which reconnects and continues after a lost connection. */
 export const eventsProcedure = accountProcedure(callers.any)
   .input(StreamStart)
-  .subscription(async function* ({ ctx: { request, context }, input, signal }) {
-    for await (const item of follow(context, request, request.deps.feed, input.lastEventId, signal)) yield tracked(String(item.id), item)
-  })
+  .subscription(({ ctx: { request, context }, input, signal }) =>
+    heard(trackedItems(follow(context, request, request.deps.feed, input.lastEventId, signal))),
+  )
+
+async function* trackedItems(items: AsyncIterable<StreamItem>) {
+  for await (const item of items) yield tracked(String(item.id), item)
+}
+
+/**
+ * The same items. tRPC (11.25.2) asks for the next one before it has passed on the one before, and listens for the answer only afterwards. If the
+ * stream ends with an error meanwhile, the rejection would have no listener.
+ */
+function heard<Item>(items: AsyncGenerator<Item, void>): AsyncGenerator<Item, void> {
+  const next = items.next.bind(items)
+  items.next = (...args) => {
+    const asked = next(...args)
+    asked.catch(() => {})
+    return asked
+  }
+  return items
+}

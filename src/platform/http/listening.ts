@@ -26,6 +26,8 @@ export async function probePort({ host, port }: Pick<Settings, 'host' | 'port'>)
 
 /** @throws StartError */
 export async function listen(app: FastifyInstance, { host, port, setting }: Address): Promise<void> {
+  // Fastify hears errors until it listens. Later ones are of connections that could not be accepted, for want of memory or descriptors.
+  app.server.on('error', (err) => app.server.listening && app.log.error({ err }, 'connection not accepted'))
   await whileSupervised(app.listen({ host, port })).catch((error) => {
     throw listenError(error, { host, port, ...(setting && { setting }) })
   })

@@ -47,7 +47,10 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       if (!placeholders) return done(null, payload)
       reply.code(payload.status)
       for (const [name, value] of payload.headers) reply.header(name, value)
-      payload.text().then((envelope) => done(null, placeholders.filledIn(envelope)), done)
+      payload
+        .text()
+        .then((envelope) => placeholders.filledIn(envelope))
+        .then((filled) => done(null, filled), done)
     })
     scope.route<{ Params: { path: string }; Querystring: Record<string, unknown> }>({
       method: ['GET', 'POST'],

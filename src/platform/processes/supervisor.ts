@@ -109,7 +109,14 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     slot.deaths = performance.now() - slot.startedAt > STEADY_MS ? 1 : slot.deaths + 1
     const pauseMs = pauseBefore(slot.deaths)
     log.warn({ process: slot.number, ...end, pause_ms: pauseMs }, 'a process has ended and is started again')
-    slot.restart = setTimeout(() => start(slot), pauseMs)
+    slot.restart = setTimeout(() => {
+      try {
+        start(slot)
+      } catch (err) {
+        // The machine has no memory or no descriptors left.
+        startAgain(slot, { err })
+      }
+    }, pauseMs)
   }
 
   /** @returns the lines for the operator; none if the start was stopped */
