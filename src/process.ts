@@ -130,7 +130,7 @@ if (cluster.isWorker) {
 } else {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => onSignal())
 }
-// What cannot be written, as on a full disk, is lost. It must not end the service.
+// A line that cannot be written, as on a full disk, must not end the service.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 process.on('uncaughtException', (error) => {
   printError(error)

@@ -140,6 +140,9 @@ test.each(['1', '2'])('with PROCESSES=%s, it answers although the disk of its lo
   await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 40_000 })
   for (let request = 0; request < 20; request++) expect((await fetch(`${url}/api/spaces/list`)).status).toBe(401)
   expect([npm.exitCode, output]).toEqual([null, ''])
+  npm.kill('SIGTERM')
+  await started.at(-1)?.ended
+  await expectNothingLeft({ url })
 })
 
 test('Ctrl-C ends every process', async () => {

@@ -10,10 +10,18 @@ export function openLog({ logLevel }: Pick<Deps['settings'], 'logLevel'>): Deps[
   return (membership ? log.child({ process: membership.number }) : log) as unknown as Deps['log']
 }
 
-/** Lines that cannot be written, as on a full disk, are lost. They end no process, and none of them is kept in memory for long. */
+/** A line that cannot be written, as on a full disk, ends no process. The first four megabytes are kept until there is room, and later ones are lost. */
 export function standardOutput(): pino.DestinationStream {
   const output = pino.destination({ fd: 1, sync: false, maxLength: MOST_UNWRITTEN_BYTES })
-  output.on('error', () => {})
+  let isFailing = false
+  output.on('error', () => {
+    isFailing = true
+  })
+  output.on('write', () => {
+    isFailing = false
+  })
+  // When the process ends, the library (sonic-boom 4.2) repeats a write that fails for ever.
+  process.prependListener('exit', () => isFailing && output.destroy())
   return output
 }
 
