@@ -63,8 +63,9 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     if (!alive().length) fixedPort = knownPort
     // JSON would turn metrics that are not a number into null.
     cluster.setupPrimary({ serialization: 'advanced' })
+    slot.startedAt = performance.now()
     const worker = cluster.fork({ [PROCESS_VARIABLE]: `${slot.number}/${count}`, PORT: String(fixedPort) })
-    Object.assign(slot, { worker, startedAt: performance.now(), isReady: false })
+    Object.assign(slot, { worker, isReady: false })
     passOnUnaccepted(worker)
     worker.on('message', (message: ToSupervisor) => hear(slot, message))
     // A message to a process that has just died. Its end is noticed below.
@@ -113,7 +114,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
       try {
         start(slot)
       } catch (err) {
-        // The machine has no memory or no descriptors left.
+        // The machine has no memory or no descriptors left. The pauses grow as for a process that ends at once.
         startAgain(slot, { err })
       }
     }, pauseMs)
