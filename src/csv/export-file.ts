@@ -51,7 +51,7 @@ export async function writeExport(
   let content: Readable | undefined
   try {
     const file = await openTemporaryFile(context.settings.dataDir)
-    // A disk may say only here that it is full. Whoever reads the file hears of it, too.
+    // Closing the file may fail, as on a full disk. After a failed export nobody reads the file, and the error would have no listener.
     content = readToEnd(file)
       .on('error', () => {})
       .once('close', close)

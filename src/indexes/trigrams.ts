@@ -57,17 +57,17 @@ export async function trigramsOf(context: Context, table: TableDef): Promise<Tri
   const { db, now } = context
   const at = now.getTime()
   const known = samples(db).get(nameOf(table))
-  if (!known || at >= known.until) return take(context, table)
+  if (!known || at >= known.until) return takeSample(context, table)
   if (at < known.askAt) return known.sample
   known.askAt = at + ASK_AGAIN_MS
   const sample = await known.sample
-  // Nobody waits for the new sample, which says more about new records but seldom something else about old ones.
-  if (sample && !(await isCurrent(sample, context, table))) void take(context, table, sample)
+  // Searches go on with the old sample meanwhile, because the new one takes a while and seldom says something else about the old records.
+  if (sample && !(await isCurrent(sample, context, table))) void takeSample(context, table, sample)
   return sample
 }
 
-/** Takes a sample. @param before is used until it has been taken, and afterwards if that fails */
-function take({ db, now, log }: Context, table: TableDef, before: TrigramSample | null = null): Promise<TrigramSample | null> {
+/** @param before is used until it has been taken, and afterwards if that fails */
+function takeSample({ db, now, log }: Context, table: TableDef, before: TrigramSample | null = null): Promise<TrigramSample | null> {
   const at = now.getTime()
   const taken = readSample(db, table).catch((error: unknown) => {
     log.warn({ err: error, tableId: table.id }, 'trigrams not sampled')

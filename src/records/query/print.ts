@@ -81,8 +81,8 @@ export function printAllByTrigrams(page: ResolvedPage): Sql {
 }
 
 /**
- * Reads it in the records of the order up to `end`, or returns undefined where those are no range of an index. The answer is the page if it has as many
- * rows as were asked for.
+ * Searches by the trigrams in the records of the order up to `end`, or returns undefined where those are no range of an index. The answer is the page if
+ * it has as many rows as were asked for.
  */
 export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
   const upTo = printUpTo(page.order[0], end, page.queryContext)
@@ -90,7 +90,7 @@ export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
   return upTo && printByTrigrams(page, near ? sql`${upTo} and ${near}` : upTo)
 }
 
-/** Prints it for an order of one key. `offset 0` keeps Postgres from walking along the order after all. */
+/** Prints a search by trigrams in the range of an order of one key; without a range in all records. `offset 0` keeps Postgres from walking along the order after all. */
 function printByTrigrams(page: ResolvedPage, range: Sql | undefined): Sql {
   const { selection, order, queryContext, fields, offset } = page
   const [sort] = order

@@ -52,16 +52,17 @@ export function planSearch(words: readonly string[], sample: TrigramSample, want
   const candidates = fewest + (records * cut) / sampled
   const costs = {
     walk: Math.min(wanted / share, records) * COST.lookAtRecord,
-    all: reading + share * records * COST.checkFound,
-    rarest: candidates * (COST.readEntry + COST.checkFound),
+    wholeWords: reading + share * records * COST.checkFound,
+    rareInAll: candidates * (COST.readEntry + COST.checkFound),
     window: COST.window + reading + window * (COST.countInOrder + share * COST.checkFound),
   }
   // If the part was measured, the words are rarer than their trigrams. Then the usual statement, which asks for whole words, reads less.
-  if (known === undefined && candidates <= MOST_CANDIDATES && costs.rarest < Math.min(costs.walk, costs.window)) {
+  if (known === undefined && candidates <= MOST_CANDIDATES && costs.rareInAll < Math.min(costs.walk, costs.window)) {
     const asked = indexed[found.indexOf(fewest)]
     return { words: rated.map((one) => ({ word: one.word, trigrams: one === asked ? one.rarest : [] })), window: null }
   }
-  if (window > records / 2 || Math.max(window, ...found) > MAX_IN_BITMAP || costs.window >= Math.min(costs.walk, costs.all)) return null
+  if (window > records / 2 || Math.max(window, ...found) > MAX_IN_BITMAP || costs.window >= Math.min(costs.walk, costs.wholeWords))
+    return null
   return { words: rated.map(({ word, rarest }) => ({ word, trigrams: rarest.slice(0, 1) })), window }
 }
 

@@ -26,18 +26,8 @@ export const isOfTexts = (words: readonly string[], { fields }: TableDef): boole
  */
 export function printSearchByTrigrams(words: readonly SearchedWord[], { fields }: TableDef): Sql {
   const texts = fields.filter(({ type }) => isText(type)).sort((a, b) => lengthOf(b) - lengthOf(a))
-  const rare = words.flatMap(({ trigrams }) =>
-    trigrams.length
-      ? [
-          texts.map((field) =>
-            join(
-              trigrams.map((trigram) => hasTrigram(columnOf(field), trigram)),
-              ' and ',
-            ),
-          ),
-        ]
-      : [],
-  )
+  const asked = words.filter(({ trigrams }) => trigrams.length)
+  const rare = asked.map(({ trigrams }) => texts.map((field) => hasTrigrams(columnOf(field), trigrams)))
   const whole = words.map(({ word }) => texts.map((field) => holds(columnOf(field), word)))
   return join(
     [...rare, ...whole].map((hits) => sql`(${join(hits, ' or ')})`),
@@ -46,9 +36,13 @@ export function printSearchByTrigrams(words: readonly SearchedWord[], { fields }
 }
 
 /**
- * The trigram is selected, because a constant would be looked for in the statistics, in a thousand texts of each field, which takes longer
+ * The trigrams are selected, because constants would be looked for in the statistics, in a thousand texts of each field, which takes longer
  * than the rest of planning. What PostgreSQL would learn there has been decided by `planSearch`.
  */
-const hasTrigram = (text: Sql, trigram: string): Sql => sql`lower(${text}) like (select ${`%${trigram}%`}::text)`
+const hasTrigrams = (text: Sql, trigrams: readonly string[]): Sql =>
+  join(
+    trigrams.map((trigram) => sql`lower(${text}) like (select ${`%${trigram}%`}::text)`),
+    ' and ',
+  )
 
 const lengthOf = ({ type }: TableDef['fields'][number]) => TYPES[type].maxLength ?? 0

@@ -14,7 +14,7 @@ export interface Selection {
   where: Tree<ResolvedCondition>
   /** The words of `search`; a record must contain all of them. */
   words: readonly string[]
-  /** The same words with a rare trigram each, where the statement asks the indexes for these (search-plan.ts). */
+  /** The same words with rare trigrams of theirs, where the statement asks the indexes for these (search-plan.ts). */
   searched?: readonly SearchedWord[]
 }
 
