@@ -54,6 +54,7 @@ const OWNERS: Record<string, string[]> = {
   accounts: ['accounts', 'users'],
   auth: ['sessions', 'invites', 'password_resets', 'sign_in_failures', 'login_failures'],
   keys: ['api_keys'],
+  'platform/access/remembered-access.ts': ['access_versions'],
   'platform/http/rate-limits.ts': ['rate_windows'],
   'platform/http/idempotency.ts': ['idempotency_keys'],
   'platform/secrets/secret-key-uses.ts': ['secret_key_uses'],

@@ -47,6 +47,11 @@ export { Prisma }
  */
 export type Account = Prisma.AccountModel
 /**
+ * Model AccessVersion
+ * Changes with every change of who may do what in the account, in the transaction of the change (triggers). Processes remember access by it.
+ */
+export type AccessVersion = Prisma.AccessVersionModel
+/**
  * Model User
  * 
  */

@@ -180,10 +180,13 @@ export async function acceptInvite(
   })
 }
 
-/** Deletes expired sessions, invitations, links for a new password and failed sign-ins. */
+/**
+ * Deletes expired sessions, invitations, links for a new password and failed sign-ins. Sessions are kept for two hours more: the deletion of one that
+ * has just expired would make the callers of its account be looked up (migration access_versions).
+ */
 export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
-  await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp`)
+  await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp - interval '2 hours'`)
   await db.execute(sql`delete from invites where expires_at < ${at}::timestamp`)
   await deleteExpiredResets(db, now)
   await deleteForgottenFailures(db, now)

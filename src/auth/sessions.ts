@@ -1,5 +1,5 @@
 import { audit } from '../audit/log.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
+import { type Actor, isNoted } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import { storedAddress } from '../platform/access/network.ts'
 import type { Context, Deps } from '../platform/context.ts'
@@ -13,8 +13,6 @@ import type { Session } from './schema.ts'
 export const SESSION_COOKIE = 'gridpost_session'
 /** A session ends this long after its last use; so does its cookie. */
 export const sessionSeconds = ({ keepSessionsDays }: Pick<Settings, 'keepSessionsDays'>) => keepSessionsDays * 86_400
-/** A session's last use is written at most once in this time. */
-const NOTE_AFTER_MS = 60_000
 
 const after = (now: Date, seconds: number) => formatInstant(new Date(now.getTime() + seconds * 1000))
 
@@ -106,7 +104,7 @@ export function noteSessionUse(
   { lastSeenAt, sender }: { lastSeenAt: string | null; sender: Sender },
   now: Date,
 ): boolean {
-  if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return false
+  if (isNoted(lastSeenAt, now)) return false
   const at = formatInstant(now)
   const { ip, userAgent } = shown(sender)
   db.execute(sql`

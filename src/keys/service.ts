@@ -1,5 +1,5 @@
 import { audit, differing } from '../audit/log.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
+import { type Actor, isNoted, NOTE_AFTER_MS } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import { Batches } from '../platform/concurrency/batches.ts'
 import type { Context, Deps } from '../platform/context.ts'
@@ -147,7 +147,6 @@ async function checkSpaces({ db, actor }: Context, kind: string, spaceIds: numbe
   if (index >= 0) throw badInput(['space_ids', index], 'is not a space of this account')
 }
 
-const NOTE_AFTER_MS = 60_000
 /** Uses of different keys share a statement, and its commit. */
 const NOTES = { restMs: 100, most: 500 }
 
@@ -160,13 +159,11 @@ const usesOf = memo((db: Database) => new Batches((uses: readonly Use[]) => note
 
 /** Records the last use, at most once a minute. The caller does not wait for the write. */
 export function noteKeyUse({ db, log }: Deps, { keyId }: Actor, lastUsedAt: string | null, now: Date): void {
-  if (keyId === null || (lastUsedAt && lastUsedAt > noteableBefore(now))) return
+  if (keyId === null || isNoted(lastUsedAt, now)) return
   usesOf(db)
     .add({ keyId, at: formatInstant(now) })
     .catch((error: unknown) => log.warn({ err: error }, 'last use of the key not recorded'))
 }
-
-const noteableBefore = (now: Date) => formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))
 
 /** A key that another statement is changing is left out: it is probably another process that records its use. */
 async function noteUses(db: Database, uses: readonly Use[]): Promise<undefined[]> {

@@ -2,8 +2,8 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import type { Callers, Resource } from '../platform/access/authorize.ts'
-import { type RecordRow, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
-import { type Database, sql } from '../platform/database/database.ts'
+import { type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
+import { type Database, empty, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
@@ -24,8 +24,7 @@ const shownRecordResource: Resource<ShownRow> = {
   ...recordResource,
   select: (ids, db) => {
     const definition = db && definitionHere(ids, db)
-    if (!definition) return recordResource.select(ids, db)
-    return recordOfTable(ids, sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`)
+    return definition ? recordOfTable(ids, shownColumns(definition)) : recordResource.select(ids, db)
   },
   completed: async (row, db) => {
     const definition = guessedDefinition(db, row.table_id)
@@ -35,9 +34,20 @@ const shownRecordResource: Resource<ShownRow> = {
   },
   composedFor: definitionHere,
   idsInText: ['table_id'],
+  ...(recordResource.lasting && {
+    lasting: {
+      ...recordResource.lasting,
+      others: (ids, db) => {
+        const definition = definitionHere(ids, db)
+        return definition ? recordAlone(ids, shownColumns(definition)) : (recordResource.lasting?.others?.(ids, db) ?? empty)
+      },
+    },
+  }),
   without: recordResource,
   checkOnly: recordResource,
 }
+
+const shownColumns = (definition: TableDef) => sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`
 
 /** The definition by which the statement can read the record, if that is on this server. */
 function definitionHere({ table_id = 0 }: Record<string, number>, db: Database): TableDef | undefined {

@@ -398,6 +398,7 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 
 export const ModelName = {
   Account: 'Account',
+  AccessVersion: 'AccessVersion',
   User: 'User',
   Session: 'Session',
   Invite: 'Invite',
@@ -454,7 +455,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
+    modelProps: "account" | "accessVersion" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -529,6 +530,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.AccountCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.AccountCountAggregateOutputType> | number
+        }
+      }
+    }
+    AccessVersion: {
+      payload: Prisma.$AccessVersionPayload<ExtArgs>
+      fields: Prisma.AccessVersionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AccessVersionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AccessVersionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>
+        }
+        findFirst: {
+          args: Prisma.AccessVersionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AccessVersionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>
+        }
+        findMany: {
+          args: Prisma.AccessVersionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>[]
+        }
+        create: {
+          args: Prisma.AccessVersionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>
+        }
+        createMany: {
+          args: Prisma.AccessVersionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AccessVersionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>[]
+        }
+        delete: {
+          args: Prisma.AccessVersionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>
+        }
+        update: {
+          args: Prisma.AccessVersionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>
+        }
+        deleteMany: {
+          args: Prisma.AccessVersionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AccessVersionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AccessVersionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>[]
+        }
+        upsert: {
+          args: Prisma.AccessVersionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AccessVersionPayload>
+        }
+        aggregate: {
+          args: Prisma.AccessVersionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAccessVersion>
+        }
+        groupBy: {
+          args: Prisma.AccessVersionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AccessVersionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AccessVersionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AccessVersionCountAggregateOutputType> | number
         }
       }
     }
@@ -3615,6 +3690,14 @@ export const AccountScalarFieldEnum = {
 export type AccountScalarFieldEnum = (typeof AccountScalarFieldEnum)[keyof typeof AccountScalarFieldEnum]
 
 
+export const AccessVersionScalarFieldEnum = {
+  accountId: 'accountId',
+  version: 'version'
+} as const
+
+export type AccessVersionScalarFieldEnum = (typeof AccessVersionScalarFieldEnum)[keyof typeof AccessVersionScalarFieldEnum]
+
+
 export const UserScalarFieldEnum = {
   id: 'id',
   accountId: 'accountId',
@@ -4573,6 +4656,7 @@ export interface PrismaClientOptionsWithAdapter extends PrismaClientBaseOptions 
 export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaClientOptionsWithAdapter
 export type GlobalOmitConfig = {
   account?: Prisma.AccountOmit
+  accessVersion?: Prisma.AccessVersionOmit
   user?: Prisma.UserOmit
   session?: Prisma.SessionOmit
   invite?: Prisma.InviteOmit

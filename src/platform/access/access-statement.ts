@@ -3,14 +3,14 @@ import { composedOnce } from '../database/composed-once.ts'
 import { type Database, empty, type Sql, type Statement, sql } from '../database/database.ts'
 import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
-import { type KnownCredentials, principalBy } from './authenticate.ts'
+import { type Actor, type KnownCredentials, principalBy } from './authenticate.ts'
 
 export type ResourceIds = Record<string, number>
 
 /** How a resource is selected. */
 export interface Selectable {
   /**
-   * Selects at most one row. The SQL may use `p`, the row of the principal (p.p_account_id, p.p_user_id).
+   * Selects at most one row. The SQL may use `p`, the row of the principal (p.p_account_id, p.p_user_id, p.p_is_owner, p.p_space_ids).
    * @param subject what `composedFor` has returned
    */
   select(ids: ResourceIds, db?: Database, subject?: object): Sql
@@ -20,6 +20,17 @@ export interface Selectable {
    */
   composedFor?(ids: ResourceIds, db: Database): object | undefined
   readonly idsInText?: readonly string[]
+  readonly lasting?: Lasting
+}
+
+/** The part of a resource's row that stays the same as long as the account's access has the same version (remembered-access.ts). */
+export interface Lasting {
+  /** The id that alone finds the part for a caller. */
+  readonly id: string
+  /** Resources with the same list share what is remembered of them. */
+  readonly columns: readonly string[]
+  /** Selects the other columns as `select` does, if there are any. */
+  others?(ids: ResourceIds, db: Database, subject?: object): Sql
 }
 
 /**
@@ -37,23 +48,42 @@ export interface AccessQuestion {
   now: Date
 }
 
+/** Of a principal whom this process remembers: what selects may use of `p`. */
+export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'>
+
 /** What each run of the statement binds, beside the ids. */
 interface Claim {
   tokenHash: Buffer
+  remembered: Remembered
   /** The date in UTC. */
   today: string
   ids: ResourceIds
 }
 
-/** Selects the principal, with the columns of the resource and of `alongside`. */
-export function accessStatement(question: AccessQuestion, db: Database): Statement {
+/** How the principal is found. */
+type Way = KnownCredentials['kind'] | 'remembered'
+
+/** Selects the principal, with the columns of the resource and of `alongside`, and as `access_version` that of the account. */
+export const accessStatement = (question: AccessQuestion, db: Database): Statement =>
+  statementBy(question.credentials.kind, question, db, NO_PRINCIPAL)
+
+/**
+ * Selects the same without what is remembered: the columns of the principal, and those of the lasting part of the resource. There is no row if
+ * the account has no version.
+ */
+export const rememberedStatement = (question: AccessQuestion, db: Database, remembered: Remembered): Statement =>
+  statementBy('remembered', question, db, remembered)
+
+const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null }
+
+function statementBy(way: Way, question: AccessQuestion, db: Database, remembered: Remembered): Statement {
   const { resource, alongside, ids, credentials, now } = question
-  const claim = { tokenHash: credentials.tokenHash, today: formatInstant(now).slice(0, 10), ids }
+  const claim = { tokenHash: credentials.tokenHash, remembered, today: formatInstant(now).slice(0, 10), ids }
   const subject = resource ? resource.composedFor?.(ids, db) : NO_RESOURCE
-  if (!subject) return compose(question, db, claim, undefined)
+  if (!subject) return compose(way, question, db, claim, undefined)
   const composed = composedOf(resource ?? NO_RESOURCE)(alongside ?? NOTHING_ALONGSIDE)(subject)
-  const run = composed[credentials.kind] ?? composeFor(question, db, subject)
-  composed[credentials.kind] = run
+  const run = composed[way] ?? composeFor(way, question, db, subject)
+  composed[way] = run
   return run(claim)
 }
 
@@ -62,32 +92,45 @@ const NOTHING_ALONGSIDE = {}
 
 /** By the resource, the select alongside, and what the text of the resource depends on. */
 const composedOf = memo((_resource: object) =>
-  memo((_alongside: object) => memo((_subject: object): { [Kind in KnownCredentials['kind']]?: (claim: Claim) => Statement } => ({}))),
+  memo((_alongside: object) => memo((_subject: object): { [Each in Way]?: (claim: Claim) => Statement } => ({}))),
 )
 
-function composeFor(question: AccessQuestion, db: Database, subject: object): (claim: Claim) => Statement {
+function composeFor(way: Way, question: AccessQuestion, db: Database, subject: object): (claim: Claim) => Statement {
   const { resource, ids } = question
   const inText = Object.fromEntries(Object.entries(ids).filter(([name]) => resource?.idsInText?.includes(name)))
   const bound = Object.keys(ids).filter((name) => !Object.hasOwn(inText, name))
-  const run = composedOnce<Record<string, unknown>>(['tokenHash', 'today', ...bound], ({ tokenHash, today, ...boundIds }) =>
+  const names = ['tokenHash', 'today', 'accountId', 'userId', 'isOwner', 'spaceIds', ...bound]
+  const run = composedOnce<Record<string, unknown>>(names, ({ tokenHash, today, accountId, userId, isOwner, spaceIds, ...boundIds }) =>
     compose(
+      way,
       question,
       db,
-      { tokenHash: tokenHash as Buffer, today: today as string, ids: { ...boundIds, ...inText } as ResourceIds },
+      {
+        tokenHash: tokenHash as Buffer,
+        remembered: { accountId, userId, isOwner, spaceIds } as Remembered,
+        today: today as string,
+        ids: { ...boundIds, ...inText } as ResourceIds,
+      },
       subject,
     ),
   )
-  return ({ ids: given, tokenHash, today }) => run({ ...given, tokenHash, today })
+  return ({ ids: given, tokenHash, today, remembered: { accountId, userId, isOwner, spaceIds } }) =>
+    run({ ...given, tokenHash, today, accountId, userId, isOwner, spaceIds })
 }
 
-function compose(
-  { credentials, resource, alongside }: AccessQuestion,
-  db: Database,
-  { tokenHash, today, ids }: Claim,
-  subject: object | undefined,
-): Sql {
-  const principal = principalBy(credentials.kind, sql`${tokenHash}`)
-  const asked = alongside ? sql`select p.*, a.* from (${principal}) p left join lateral (${alongside(today)}) a on true` : principal
-  const lateral = resource ? sql`left join lateral (${resource.select(ids, db, subject)}) t on true` : empty
-  return sql`select p.*${resource ? sql`, t.*` : empty} from (${asked}) p ${lateral}`
+function compose(way: Way, { resource, alongside }: AccessQuestion, db: Database, claim: Claim, subject: object | undefined): Sql {
+  const { tokenHash, today, remembered, ids } = claim
+  const isRemembered = way === 'remembered'
+  const principal = isRemembered ? rememberedPrincipal(remembered) : principalBy(way, sql`${tokenHash}`)
+  const lasting = isRemembered ? resource?.lasting : undefined
+  const selected = lasting ? lasting.others?.(ids, db, subject) : resource?.select(ids, db, subject)
+  return sql`
+    select ${isRemembered ? empty : sql`p.*, `}v.version as access_version${alongside ? sql`, a.*` : empty}${selected ? sql`, t.*` : empty}
+    from (${principal}) p
+    ${isRemembered ? empty : sql`left `}join access_versions v on v.account_id = p.p_account_id
+    ${alongside ? sql`left join lateral (${alongside(today)}) a on true` : empty}
+    ${selected ? sql`left join lateral (${selected}) t on true` : empty}`
 }
+
+const rememberedPrincipal = ({ accountId, userId, isOwner, spaceIds }: Remembered): Sql => sql`
+  select ${accountId}::int as p_account_id, ${userId}::int as p_user_id, ${isOwner}::bool as p_is_owner, ${spaceIds}::int[] as p_space_ids`

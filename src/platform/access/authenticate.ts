@@ -52,6 +52,8 @@ export interface KnownCredentials {
 }
 
 /** The name under which callers are remembered; undefined without credentials. */
+export function nameOf(credentials: KnownCredentials): string
+export function nameOf(credentials: Credentials): string | undefined
 export function nameOf(credentials: Credentials): string | undefined {
   if (!('tokenHash' in credentials)) return undefined
   credentials.name ??= `${credentials.kind} ${credentials.tokenHash.toString('latin1')}`
@@ -127,8 +129,17 @@ export interface PrincipalRow {
 /** The principal `p` of a select, for rules that take an actor. */
 export const PRINCIPAL = { accountId: sql`p.p_account_id`, userId: sql`p.p_user_id`, isOwner: sql`p.p_is_owner` }
 
+/** The last use of a key or a session is written at most once in this time. */
+export const NOTE_AFTER_MS = 60_000
+/** Whether a use at this moment need not be noted, because one within the last minute was. */
+export const isNoted = (lastSeenAt: string | null, now: Date): boolean =>
+  lastSeenAt !== null && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))
+
+/** What of credentials can make them invalid without any change. */
+export type Validity = Pick<PrincipalRow, 'p_kind' | 'p_expires_at' | 'p_ip_allowlist'>
+
 /** Why stored credentials are not valid now; undefined if they are. */
-export function refusalOf(row: PrincipalRow, ip: string, now: Date): string | undefined {
+export function refusalOf(row: Validity, ip: string, now: Date): string | undefined {
   if (row.p_expires_at !== null && row.p_expires_at <= formatInstant(now))
     return row.p_kind === 'session' ? ENDED : 'The API key has expired'
   if (row.p_ip_allowlist && !isAllowed(ip, row.p_ip_allowlist)) return 'The API key may not be used from this address'

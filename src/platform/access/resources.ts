@@ -5,6 +5,7 @@ import { type Database, empty, recordsOf, type Sql, sql } from '../database/data
 import { isOutdated } from '../database/outdated-definition.ts'
 import { forbidden } from '../http/errors.ts'
 import { memo } from '../memo.ts'
+import type { Lasting } from './access-statement.ts'
 import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 
@@ -60,6 +61,7 @@ export const spaceResource: Resource<SpaceRow> = {
     from spaces s left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
     where s.id = ${space_id} and s.account_id = p.p_account_id and s.deleted_at is null`,
   composedFor: anyIds,
+  lasting: { id: 'space_id', columns: ['space_id', 'space_name', 'account_id', 'member_role'] satisfies (keyof SpaceRow)[] },
   check: checkSpace,
 }
 
@@ -71,10 +73,16 @@ const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = emp
     left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id ${join}
     where t.id = ${tableId} and t.account_id = p.p_account_id and t.deleted_at is null`
 
+const TABLE = {
+  id: 'table_id',
+  columns: ['space_id', 'space_name', 'account_id', 'member_role', 'table_id', 'table_name', 'table_version'] satisfies (keyof TableRow)[],
+}
+
 export const tableResource: Resource<TableRow> = {
   ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
   select: ({ table_id }) => ofTable(table_id),
   composedFor: anyIds,
+  lasting: TABLE,
   check: checkSpace,
 }
 
@@ -97,23 +105,38 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
     select: (ids, db) => resource.select(original(ids), db),
     ...(resource.composedFor && { composedFor: (ids, db) => resource.composedFor?.(original(ids), db) }),
     ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
+    ...(resource.lasting && { lasting: renamedLasting(resource.lasting, names, original) }),
     ...(resource.without && { without: renamed(resource.without, names) }),
     ...(resource.checkOnly && { checkOnly: renamed(resource.checkOnly, names) }),
   }
+}
+
+function renamedLasting(
+  { id, columns, others }: Lasting,
+  names: Record<string, string>,
+  original: (ids: Record<string, number>) => Record<string, number>,
+): Lasting {
+  return { id: names[id] ?? id, columns, ...(others && { others: (ids, db, subject) => others(original(ids), db, subject) }) }
 }
 
 /** A record with its table. @param more columns of the record, `r` */
 export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
   ofTable(
     table_id,
-    sql`, r.id as record_id, r.version as record_version${more}`,
+    sql`, ${RECORD}${more}`,
     // The id was checked to be a number, so it is safe in the name of the schema.
     sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
   )
 
-/** A table with the id of a record on another server, which is still to be read. */
-const recordToRead = ({ table_id, record_id }: Record<string, number>): Sql =>
-  ofTable(table_id, sql`, ${record_id}::int as record_id, null::int as record_version, true as is_elsewhere`)
+/** A record of a table that is known. @param more as in `recordOfTable` */
+export const recordAlone = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
+  sql`select ${RECORD}${more} from ${recordsOf(table_id)} r where r.id = ${record_id}`
+
+const RECORD = sql`r.id as record_id, r.version as record_version`
+
+/** The id of a record on another server, which is still to be read. */
+const recordToRead = (record_id: number | undefined): Sql =>
+  sql`${record_id}::int as record_id, null::int as record_version, true as is_elsewhere`
 
 const MOST_TEXTS = 1_000
 const textsOf = memo((_: Database) => new BoundedMap<number, object>(MOST_TEXTS))
@@ -129,9 +152,14 @@ function textOfTable(db: Database, tableId: number): object {
 
 export const recordResource: Resource<RecordRow> = {
   ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
-  select: (ids, db) => (db?.isElsewhere(ids.table_id ?? 0) ? recordToRead(ids) : recordOfTable(ids)),
+  select: (ids, db) =>
+    db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${recordToRead(ids.record_id)}`) : recordOfTable(ids),
   composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
   idsInText: ['table_id'],
+  lasting: {
+    ...TABLE,
+    others: (ids, db) => (db.isElsewhere(ids.table_id ?? 0) ? sql`select ${recordToRead(ids.record_id)}` : recordAlone(ids)),
+  },
   completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
   without: {

@@ -1,0 +1,404 @@
+/** What an access check found is used again only while nothing has changed that it depends on, whoever changed it (docs/decisions/0034-access-versions.md). */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { sessionSeconds, startSession } from '../src/auth/sessions.ts'
+import { recordsOf, type Sql, sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets/secrets.ts'
+import { type Answer, type Caller, testApp } from './support/app.ts'
+import { lockWaits } from './support/servers.ts'
+import { makeTable } from './support/tables.ts'
+
+const app = await testApp()
+const { db } = app.deps
+const { readShort } = db
+afterEach(() => {
+  vi.restoreAllMocks()
+  Object.assign(db, { readShort })
+  app.setClock(null)
+})
+
+const statusOf = ({ status, body }: Answer) => (status === 200 ? '200' : `${status} ${body.message}`)
+const hashOf = (secret: string) => Buffer.from(tokenHash(secret))
+
+async function withRecord() {
+  const account = await app.account()
+  const table = await makeTable(app, account, { records: [{ name: 'One' }] })
+  return { ...account, table: table.id, record: table.records[0] as number }
+}
+type Ground = Awaited<ReturnType<typeof withRecord>>
+
+const getRecord = (caller: Caller, { table, record }: Pick<Ground, 'table' | 'record'>) =>
+  app.as(caller).get(`/api/table/${table}/record/${record}/get`)
+
+/** Asks until everything is remembered that can be. */
+async function become<T>(ask: () => Promise<T>): Promise<void> {
+  for (let time = 0; time < 3; time++) await ask()
+}
+
+/** The statements of access checks, from now on. */
+function checks(): string[] {
+  const texts: string[] = []
+  db.readShort = (statement, label) => {
+    if (label === 'who') texts.push(statement.text)
+    return readShort(statement, label)
+  }
+  return texts
+}
+
+const versionOf = async (accountId: number): Promise<string | undefined> =>
+  (await db.query<{ version: string }>(sql`select version from access_versions where account_id = ${accountId}`))[0]?.version
+
+describe('the check of a caller who was admitted before', () => {
+  it('reads the version of the account in place of the key, the user, the space and the table', async () => {
+    const ground = await withRecord()
+    const first = await getRecord(ground.keys.personal, ground)
+    const texts = checks()
+    const second = await getRecord(ground.keys.personal, ground)
+    expect(second.body).toEqual(first.body)
+    expect(texts).toHaveLength(1)
+    expect(texts[0]).toContain('access_versions')
+    for (const name of ['api_keys', 'accounts', 'spaces', 'space_members', 'tables']) expect(texts[0]).not.toContain(`${name} `)
+    // Another resource on the same table shares what is known of it. For another space the caller is looked up, and what was known stays.
+    texts.length = 0
+    const paths = [`/api/table/${ground.table}/get`, `/api/space/${ground.space}/get`]
+    for (const path of [...paths, ...paths]) await app.as(ground.keys.personal).get(path)
+    expect(texts.map((text) => text.includes('api_keys'))).toEqual([false, true, false, false])
+  })
+
+  it('gives the same answers for another user of the account, and none to a stranger', async () => {
+    const ground = await withRecord()
+    await become(() => getRecord(ground.keys.account, ground))
+    expect(statusOf(await getRecord(ground.keys.personalOutsider, ground))).toBe('404 Table not found')
+    expect(statusOf(await getRecord('gp_user_unknown', ground))).toBe('401 The API key is not valid')
+    expect(statusOf(await getRecord(ground.keys.personalViewer, ground))).toBe('200')
+    expect(statusOf(await app.as(ground.keys.personalViewer).post(`/api/table/${ground.table}/records/create`, { data: {} }))).toBe(
+      '403 Not authorized',
+    )
+  })
+
+  it('notes the use of a key once a minute', async () => {
+    const ground = await withRecord()
+    const noting = vi.spyOn(db, 'execute')
+    const noted = () => noting.mock.calls.filter(([{ text }]) => text.includes('update api_keys set last_used_at')).length
+    const uses: [second: number, noted: number][] = [
+      [0, 1],
+      [20, 1],
+      [40, 1],
+      [59, 1],
+      [61, 2],
+      [90, 2],
+      [119, 2],
+      [122, 3],
+    ]
+    for (const [second, times] of uses) {
+      app.setClock(new Date(Date.UTC(2026, 2, 1, 12, 0, second)))
+      await become(() => getRecord(ground.keys.personal, ground))
+      await expect.poll(noted).toBe(times)
+    }
+  })
+
+  it('of a session that was extended by its own use is not refused for its former end', async () => {
+    const ground = await withRecord()
+    const end = Date.now() + sessionSeconds(app.settings) * 1_000
+    app.setClock(new Date(end - 20_000))
+    await become(() => getRecord(ground.member, ground))
+    app.setClock(new Date(end + 5_000))
+    expect(statusOf(await getRecord(ground.member, ground))).toBe('200')
+  })
+
+  it('refuses writes of a read-only key, and what is outside of the spaces of a key, as before', async () => {
+    const ground = await withRecord()
+    const create = (caller: Caller) => app.as(caller).post(`/api/table/${ground.table}/records/create`, { data: { name: 'Two' } })
+    await become(() => getRecord(ground.keys.accountReadOnly, ground))
+    expect(statusOf(await create(ground.keys.accountReadOnly))).toBe('403 API key is read-only')
+    await become(() => app.as(ground.keys.accountOtherSpace).get('/api/spaces/list'))
+    expect(statusOf(await getRecord(ground.keys.accountOtherSpace, ground))).toBe('403 API key not authorized for this workspace')
+    expect(statusOf(await create(ground.keys.account))).toBe('200')
+  })
+
+  it('knows of the principal what the selects of all resources use', () => {
+    const folder = join(import.meta.dirname, '../src')
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+    const used = files
+      .filter((name) => !name.endsWith('authenticate.ts'))
+      .flatMap((name) => readFileSync(join(folder, name), 'utf8').match(/\bp\.p_\w+/g) ?? [])
+    expect([...new Set(used)].sort()).toEqual(['p.p_account_id', 'p.p_is_owner', 'p.p_space_ids', 'p.p_user_id'])
+  })
+})
+
+/** Changes of another process: this one learns of none of them. */
+const CHANGES: [string, (ground: Ground) => Sql, caller: (ground: Ground) => Caller, expected: string][] = [
+  [
+    'a key that was deleted',
+    ({ keys }) => sql`delete from api_keys where token_hash = ${hashOf(keys.personal)}`,
+    ({ keys }) => keys.personal,
+    '401 The API key is not valid',
+  ],
+  [
+    'a key that was rotated',
+    ({ keys }) => sql`update api_keys set token_hash = '\\x00' || token_hash where token_hash = ${hashOf(keys.personal)}`,
+    ({ keys }) => keys.personal,
+    '401 The API key is not valid',
+  ],
+  [
+    'a key that has ended',
+    ({ keys }) => sql`update api_keys set expires_at = now() - interval '1 day' where token_hash = ${hashOf(keys.personal)}`,
+    ({ keys }) => keys.personal,
+    '401 The API key has expired',
+  ],
+  [
+    'a key for other addresses',
+    ({ keys }) => sql`update api_keys set ip_allowlist = '{10.0.0.0/8}' where token_hash = ${hashOf(keys.personal)}`,
+    ({ keys }) => keys.personal,
+    '401 The API key may not be used from this address',
+  ],
+  [
+    'a key for another space',
+    ({ keys, otherSpace }) =>
+      sql`update api_keys set all_spaces = false, space_ids = array[${otherSpace}::int] where token_hash = ${hashOf(keys.account)}`,
+    ({ keys }) => keys.account,
+    '403 API key not authorized for this workspace',
+  ],
+  [
+    'a user who was deactivated',
+    ({ member }) => sql`update users set status = 'deleted' where id = ${member.id}`,
+    ({ keys }) => keys.personal,
+    '401 The API key is not valid',
+  ],
+  [
+    'a user who was deleted',
+    ({ viewer }) => sql`delete from users where id = ${viewer.id}`,
+    ({ viewer }) => viewer,
+    '401 The session has ended, please sign in again',
+  ],
+  [
+    'a session that was ended',
+    ({ member }) => sql`delete from sessions where user_id = ${member.id}`,
+    ({ member }) => member,
+    '401 The session has ended, please sign in again',
+  ],
+  [
+    'a session that was shortened',
+    ({ member }) => sql`update sessions set expires_at = now() - interval '1 day' where user_id = ${member.id}`,
+    ({ member }) => member,
+    '401 The session has ended, please sign in again',
+  ],
+  [
+    'a member who was removed',
+    ({ member, space }) => sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`,
+    ({ member }) => member,
+    '403 Not authorized',
+  ],
+  [
+    'an owner who is not one any more',
+    ({ id, member, owner, space }) => sql`
+    with a as (update accounts set owner_user_id = ${member.id} where id = ${id}) delete from space_members where space_id = ${space} and user_id = ${owner.id}`,
+    ({ owner }) => owner,
+    '403 Not authorized',
+  ],
+  [
+    'a space that was deleted',
+    ({ space }) => sql`update spaces set deleted_at = now() where id = ${space}`,
+    ({ member }) => member,
+    '404 Table not found',
+  ],
+  [
+    'a table that was deleted',
+    ({ table }) => sql`update tables set deleted_at = now() where id = ${table}`,
+    ({ member }) => member,
+    '404 Table not found',
+  ],
+  ['a table that is gone', ({ table }) => sql`delete from tables where id = ${table}`, ({ member }) => member, '404 Table not found'],
+  [
+    'a table of another space',
+    ({ table, otherSpace }) => sql`update tables set space_id = ${otherSpace} where id = ${table}`,
+    ({ member }) => member,
+    '403 Not authorized',
+  ],
+]
+
+describe('the next request knows of', () => {
+  it.each(CHANGES)('%s', async (_, change, callerOf, expected) => {
+    const ground = await withRecord()
+    const caller = callerOf(ground)
+    await become(() => getRecord(caller, ground))
+    expect(statusOf(await getRecord(caller, ground))).toBe('200')
+    await db.execute(change(ground))
+    expect(statusOf(await getRecord(caller, ground))).toBe(expected)
+  })
+
+  it('a lower role and a higher one, each time', async () => {
+    const ground = await withRecord()
+    const setRole = (role: string) =>
+      db.execute(sql`update space_members set role = ${role} where space_id = ${ground.space} and user_id = ${ground.member.id}`)
+    const write = () => app.as(ground.member).post(`/api/table/${ground.table}/record/${ground.record}/update`, { data: { name: 'Two' } })
+    for (let round = 0; round < 20; round++) {
+      await setRole('viewer')
+      expect(statusOf(await write())).toBe('403 Not authorized')
+      await setRole('member')
+      expect(statusOf(await write())).toBe('200')
+    }
+  })
+
+  it('another name and time zone of the caller, and another name and definition of the table', async () => {
+    const ground = await withRecord()
+    const me = () => app.as(ground.keys.personal).get('/api/key/self')
+    await become(me)
+    await become(() => getRecord(ground.keys.personal, ground))
+    await db.execute(sql`update users set name = 'Nora New', timezone = 'Asia/Tokyo' where id = ${ground.member.id}`)
+    expect((await me()).body.acts_as).toMatchObject({ name: 'Nora New', timezone: 'Asia/Tokyo' })
+    await app.as(ground.owner).post(`/api/table/${ground.table}/fields/create`, { name: 'Amount', type: 'number' })
+    expect((await getRecord(ground.keys.personal, ground)).body.data).toEqual({ name: 'One', amount: null })
+  })
+
+  it('a record that was deleted, which is no part of what is remembered', async () => {
+    const ground = await withRecord()
+    await become(() => getRecord(ground.member, ground))
+    await db.execute(sql`delete from ${recordsOf(ground.table)} where id = ${ground.record}`)
+    expect(statusOf(await getRecord(ground.member, ground))).toBe('404 Record not found')
+  })
+
+  it('the end of a key that was in the future when the key was remembered', async () => {
+    const ground = await withRecord()
+    const end = new Date(Date.now() + 3_600_000)
+    await db.execute(
+      sql`update api_keys set expires_at = ${end}::timestamptz at time zone 'UTC' where token_hash = ${hashOf(ground.keys.personal)}`,
+    )
+    app.setClock(new Date(end.getTime() - 5_000))
+    await become(() => getRecord(ground.keys.personal, ground))
+    app.setClock(new Date(end.getTime() + 1_000))
+    expect(statusOf(await getRecord(ground.keys.personal, ground))).toBe('401 The API key has expired')
+  })
+})
+
+describe('a transaction', () => {
+  it('that has not ended, or was rolled back, changes nothing', async () => {
+    const ground = await withRecord()
+    const client = await db.connect()
+    try {
+      for (const end of ['rollback', 'commit']) {
+        await become(() => getRecord(ground.member, ground))
+        await client.query('begin')
+        await client.query('delete from space_members where space_id = $1 and user_id = $2', [ground.space, ground.member.id])
+        await become(() => getRecord(ground.member, ground))
+        expect(statusOf(await getRecord(ground.member, ground))).toBe('200')
+        await client.query(end)
+        expect(statusOf(await getRecord(ground.member, ground))).toBe(end === 'commit' ? '403 Not authorized' : '200')
+      }
+    } finally {
+      await client.end()
+    }
+  })
+
+  it('changes the version at its commit only, and once, so that another one of the account need not wait for it', async () => {
+    const ground = await withRecord()
+    const before = await versionOf(ground.id)
+    const [first, second] = [await db.connect(), await db.connect()]
+    try {
+      for (const client of [first, second]) await client.query("begin; set local statement_timeout = '5s'")
+      await first.query("update users set name = name || '!' where account_id = $1", [ground.id])
+      await second.query('update tables set version = version + 1 where id = $1', [ground.table])
+      await second.query('commit')
+      const between = await versionOf(ground.id)
+      expect(between).not.toBe(before)
+      await first.query('commit')
+      expect(await versionOf(ground.id)).not.toBe(between)
+    } finally {
+      await first.end()
+      await second.end()
+    }
+  })
+
+  it('that waits for another one of the account at its commit changes the version once more', async () => {
+    const ground = await withRecord()
+    const holder = await db.connect()
+    try {
+      await holder.query('begin; set constraints all immediate')
+      await holder.query("update users set name = name || '!' where id = $1", [ground.viewer.id])
+      const renamed = app.as(ground.member).post('/api/auth/profile', { name: 'Nora New' })
+      await expect.poll(async () => (await lockWaits()).length).toBe(1)
+      const first = await holder.query('select version from access_versions where account_id = $1', [ground.id])
+      await holder.query('commit')
+      expect(statusOf(await renamed)).toBe('200')
+      expect(await versionOf(ground.id)).not.toBe(first.rows[0].version)
+    } finally {
+      await holder.end()
+    }
+  })
+
+  it('that adds a table, a space, a user or a member changes the version, because its id may be given again after a failover', async () => {
+    const ground = await withRecord()
+    const additions = [
+      sql`insert into tables (account_id, space_id, name) values (${ground.id}, ${ground.space}, 'Another')`,
+      sql`insert into spaces (account_id, name) values (${ground.id}, 'Another')`,
+      sql`insert into users (account_id, email, name) values (${ground.id}, ${`${ground.id}@example.com`}, 'Another')`,
+      sql`insert into space_members (account_id, space_id, user_id, role) values (${ground.id}, ${ground.otherSpace}, ${ground.viewer.id}, 'viewer')`,
+    ]
+    for (const addition of additions) {
+      const before = await versionOf(ground.id)
+      await db.execute(addition)
+      expect(await versionOf(ground.id)).not.toBe(before)
+    }
+  })
+
+  it('that moves a table to another account changes the versions of both', async () => {
+    const ground = await withRecord()
+    const other = await app.account()
+    const versions = () => Promise.all([ground.id, other.id].map(versionOf))
+    const before = await versions()
+    await db.execute(sql`update tables set account_id = ${other.id}, space_id = ${other.space} where id = ${ground.table}`)
+    const after = await versions()
+    expect(after.map((version, index) => version === before[index])).toEqual([false, false])
+  })
+
+  it.each(['sessions', 'api_keys'])('that truncates %s changes the version', async (name) => {
+    const ground = await app.account()
+    const client = await db.connect()
+    try {
+      await client.query("begin; set local lock_timeout = '5s'")
+      const version = async () =>
+        (await client.query('select version from access_versions where account_id = $1', [ground.id])).rows[0].version
+      const before = await version()
+      await client.query(`truncate ${name}`)
+      expect(await version()).not.toBe(before)
+    } finally {
+      await client.query('rollback')
+      await client.end()
+    }
+  })
+
+  it('that truncates another table that a check reads would do the same', async () => {
+    const triggers = await db.query<{ name: string }>(sql`
+      select tgrelid::regclass::text as name from pg_trigger where tgfoid = 'all_access_changed'::regproc and tgenabled = 'O' order by 1`)
+    expect(triggers.map(({ name }) => name)).toEqual(['api_keys', 'sessions', 'space_members', 'spaces', 'tables', 'users'])
+  })
+})
+
+it('remembers nothing of an account without a version', async () => {
+  const ground = await withRecord()
+  await become(() => getRecord(ground.member, ground))
+  await db.execute(sql`delete from access_versions where account_id = ${ground.id}`)
+  const texts = checks()
+  await become(() => getRecord(ground.member, ground))
+  expect(statusOf(await getRecord(ground.member, ground))).toBe('200')
+  expect(texts.filter((text) => text.includes('from sessions s'))).toHaveLength(4)
+  await db.execute(sql`delete from sessions where user_id = ${ground.member.id}`)
+  expect(statusOf(await getRecord(ground.member, ground))).toBe('401 The session has ended, please sign in again')
+})
+
+it('keeps the version when a key or a session is used, or another is added, or one that ended long ago is deleted', async () => {
+  const ground = await withRecord()
+  const before = await versionOf(ground.id)
+  await db.execute(sql`update api_keys set last_used_at = now() where account_id = ${ground.id}`)
+  await db.execute(sql`update sessions set last_seen_at = now(), expires_at = expires_at + interval '1 day', ip = '::1', user_agent = 'x'
+    where user_id = ${ground.member.id}`)
+  await ground.keyOf({ accountId: ground.id, userId: ground.member.id }, { kind: 'personal' })
+  await startSession(app.deps, ground.member.id, new Date())
+  // One that ended long ago is deleted with many others.
+  await startSession(app.deps, ground.member.id, new Date(Date.now() - sessionSeconds(app.settings) * 1_000 - 7_205_000))
+  const deleted = await db.execute(
+    sql`delete from sessions where user_id = ${ground.member.id} and expires_at < (now() at time zone 'UTC')`,
+  )
+  expect([deleted, await versionOf(ground.id)]).toEqual([1, before])
+})
