@@ -60,6 +60,16 @@ describe('API keys', () => {
     expect((await app.as(owner).post(`/api/key/${first.id}/delete`)).body.message).toBe('Key not found')
   })
 
+  it('whose lists were set to NULL by SQL may be used from anywhere, but in no space, and are listed', async () => {
+    const { id, owner, space, keyOf } = await app.account()
+    const secret = await keyOf({ accountId: id, userId: owner.id }, { kind: 'account', name: 'By SQL' })
+    await app.db.execute(sql`
+      update api_keys set ip_allowlist = null, all_spaces = false, space_ids = null where token_hash = ${Buffer.from(tokenHash(secret))}`)
+    expect((await app.as(secret).get(`/api/space/${space}/get`)).body.message).toBe('API key not authorized for this workspace')
+    const listed = (await app.as(owner).get('/api/keys/list')).body.find(({ name }: { name: string }) => name === 'By SQL')
+    expect(listed).toMatchObject({ ip_allowlist: [], space_ids: [] })
+  })
+
   it('work only within their spaces, addresses and time', async () => {
     const { owner, space, otherSpace } = await app.account()
     const stranger = await app.account()

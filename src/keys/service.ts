@@ -19,8 +19,9 @@ export const keyResource: Resource<{ found_key_id: number; kind: 'account' | 'pe
   check: () => {},
 }
 
-const columns = sql`id, kind, name, read_only, case when all_spaces then null else space_ids end as space_ids,
-  ip_allowlist, expires_at, last_used_at, created_at`
+// An operator's SQL may have set a list to NULL, which is an empty one.
+const columns = sql`id, kind, name, read_only, case when not all_spaces then coalesce(space_ids, '{}') end as space_ids,
+  coalesce(ip_allowlist, '{}') as ip_allowlist, expires_at, last_used_at, created_at`
 
 /** Returns the caller's personal keys, and for the account's owner the account keys, newest first. */
 export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total: number }> {

@@ -166,7 +166,7 @@ export const ofKey = (hash: Sql, more: Sql = empty) => ofKeys(sql`k.token_hash =
 /** Selects the principals of the keys `k` for which the condition is true. @param more as `ofKey` */
 export const ofKeys = (condition: Sql, more: Sql = empty) => sql`
   select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
-    case when k.all_spaces then null else k.space_ids end as p_space_ids, nullif(k.ip_allowlist, '{}') as p_ip_allowlist,
+    case when not k.all_spaces then coalesce(k.space_ids, '{}') end as p_space_ids, nullif(k.ip_allowlist, '{}') as p_ip_allowlist,
     k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${userColumns}
   from api_keys k
   join accounts a on a.id = k.account_id
