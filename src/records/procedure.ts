@@ -2,8 +2,8 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import type { Callers, Resource } from '../platform/access/authorize.ts'
-import { type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
-import { type Database, empty, sql } from '../platform/database/database.ts'
+import { LASTING_TABLE, type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
+import { type Database, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
@@ -34,15 +34,13 @@ const shownRecordResource: Resource<ShownRow> = {
   },
   composedFor: definitionHere,
   idsInText: ['table_id'],
-  ...(recordResource.lasting && {
-    lasting: {
-      ...recordResource.lasting,
-      others: (ids, db) => {
-        const definition = definitionHere(ids, db)
-        return definition ? recordAlone(ids, shownColumns(definition)) : (recordResource.lasting?.others?.(ids, db) ?? empty)
-      },
+  lasting: {
+    ...LASTING_TABLE,
+    others: (ids, db) => {
+      const definition = definitionHere(ids, db)
+      return recordAlone(ids, db, definition && shownColumns(definition))
     },
-  }),
+  },
   without: recordResource,
   checkOnly: recordResource,
 }

@@ -73,7 +73,8 @@ const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = emp
     left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id ${join}
     where t.id = ${tableId} and t.account_id = p.p_account_id and t.deleted_at is null`
 
-const TABLE = {
+/** What is remembered of the table of a resource. */
+export const LASTING_TABLE = {
   id: 'table_id',
   columns: ['space_id', 'space_name', 'account_id', 'member_role', 'table_id', 'table_name', 'table_version'] satisfies (keyof TableRow)[],
 }
@@ -82,7 +83,7 @@ export const tableResource: Resource<TableRow> = {
   ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
   select: ({ table_id }) => ofTable(table_id),
   composedFor: anyIds,
-  lasting: TABLE,
+  lasting: LASTING_TABLE,
   check: checkSpace,
 }
 
@@ -128,9 +129,11 @@ export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number
     sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
   )
 
-/** A record of a table that is known. @param more as in `recordOfTable` */
-export const recordAlone = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
-  sql`select ${RECORD}${more} from ${recordsOf(table_id)} r where r.id = ${record_id}`
+/** A record without its table. @param more as in `recordOfTable`; it is left out for a record on another server */
+export const recordAlone = ({ table_id = 0, record_id }: Record<string, number>, db: Database, more: Sql = empty): Sql =>
+  db.isElsewhere(table_id)
+    ? sql`select ${recordToRead(record_id)}`
+    : sql`select ${RECORD}${more} from ${recordsOf(table_id)} r where r.id = ${record_id}`
 
 const RECORD = sql`r.id as record_id, r.version as record_version`
 
@@ -156,10 +159,7 @@ export const recordResource: Resource<RecordRow> = {
     db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${recordToRead(ids.record_id)}`) : recordOfTable(ids),
   composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
   idsInText: ['table_id'],
-  lasting: {
-    ...TABLE,
-    others: (ids, db) => (db.isElsewhere(ids.table_id ?? 0) ? sql`select ${recordToRead(ids.record_id)}` : recordAlone(ids)),
-  },
+  lasting: { ...LASTING_TABLE, others: (ids, db) => recordAlone(ids, db) },
   completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
   without: {
