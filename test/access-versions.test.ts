@@ -1,4 +1,4 @@
-/** What an access check found is used again only while nothing has changed that it depends on, whoever changed it (docs/decisions/0034-access-versions.md). */
+/** A process uses again what an access check found, until something that the check depends on is changed, by anybody (docs/decisions/0034-access-versions.md). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -252,7 +252,7 @@ describe('the next request knows of', () => {
     expect((await getRecord(ground.keys.personal, ground)).body.data).toEqual({ name: 'One', amount: null })
   })
 
-  it('a record that was deleted, which is no part of what is remembered', async () => {
+  it('a deleted record, because records are never remembered', async () => {
     const ground = await withRecord()
     await become(() => getRecord(ground.member, ground))
     await db.execute(sql`delete from ${recordsOf(ground.table)} where id = ${ground.record}`)

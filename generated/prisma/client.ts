@@ -48,7 +48,8 @@ export { Prisma }
 export type Account = Prisma.AccountModel
 /**
  * Model AccessVersion
- * Changes with every change of who may do what in the account, in the transaction of the change (triggers). Processes remember access by it.
+ * Triggers change it whenever somebody's rights in the account may have changed, in the same transaction. A process remembers what access checks
+ * found until it changes.
  */
 export type AccessVersion = Prisma.AccessVersionModel
 /**

@@ -14,8 +14,9 @@ ALTER TABLE "access_versions" ADD CONSTRAINT "access_versions_account_id_fkey" F
 
 INSERT INTO "access_versions" ("account_id") SELECT "id" FROM "accounts" ON CONFLICT DO NOTHING;
 
--- Once for each transaction, so that a change of many rows leaves two versions of this row and not many. The row is locked until the commit is on
--- disk, so changes of one account that end at the same time wait for each other: longer than a change of a table may wait for the locks of others.
+-- It changes the version once for each transaction, so that a change of many rows leaves few dead versions of this row. The row stays locked until the
+-- commit is on disk, so transactions of one account that end at the same time wait for each other. A change of a table has a lock_timeout that would be
+-- too short for that, so the function sets its own.
 CREATE FUNCTION change_access_version(changed_account int) RETURNS void LANGUAGE sql SET lock_timeout = '5s' AS $$
   INSERT INTO public.access_versions (account_id) SELECT id FROM public.accounts WHERE id = changed_account
   ON CONFLICT (account_id) DO UPDATE SET version = gen_random_uuid() WHERE access_versions.xmin <> pg_current_xact_id()::xid;
@@ -47,7 +48,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- They run at the commit, so that no transaction has the row of its account while it waits for others. An insert counts, too: if a standby that has
+-- The triggers run at the commit, so that no transaction keeps the row of its account locked while it waits for others. An insert counts, too: if a standby that has
 -- not received it is promoted, its id is given again, to another account perhaps. A new key or session is known by its secret, which is never given
 -- again. Conditions name the columns that do not matter: a new column matters, and none is part of the definition of a trigger, which would keep it
 -- from being changed.
