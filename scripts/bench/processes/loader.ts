@@ -11,13 +11,15 @@ export interface LoadOrder {
   headers: Record<string, string>
   connections: number
   seconds: number
+  /** The status of an answer as it should be. */
+  expected: number
   /** Of all connections together, each of which sends at equal intervals. By default each sends again as soon as it has its answer. */
   perSecond?: number | undefined
 }
 
 export interface LoadReport {
   ms: number
-  /** Requests that were answered with 200. */
+  /** Requests that were answered with the expected status. */
   served: number
   /** Requests that were answered otherwise. */
   refused: number
@@ -31,7 +33,7 @@ process.on('message', (order: LoadOrder) => {
   load(order).then((report) => process.send?.(report))
 })
 
-async function load({ url, path, headers, connections, seconds, perSecond }: LoadOrder): Promise<LoadReport> {
+async function load({ url, path, headers, connections, seconds, expected, perSecond }: LoadOrder): Promise<LoadReport> {
   const { hostname, port, host } = new URL(url)
   const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
   const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
@@ -41,7 +43,11 @@ async function load({ url, path, headers, connections, seconds, perSecond }: Loa
   const open = () => connect(Number(port), hostname).setNoDelay()
   const pace = (connection: number) =>
     paced(from, perSecond ? { everyMs: (connections / perSecond) * 1_000, share: connection / connections } : undefined)
-  await Promise.all(Array.from({ length: connections }, (_, connection) => repeat(open, request, end, report, pace(connection))))
+  await Promise.all(
+    Array.from({ length: connections }, (_, connection) =>
+      repeat({ open, request, expected: String(expected), end, turn: pace(connection) }, report),
+    ),
+  )
   return { ...report, ms: performance.now() - from }
 }
 
@@ -56,47 +62,81 @@ function paced(from: number, interval: { everyMs: number; share: number } | unde
   }
 }
 
-async function repeat(
-  open: () => Socket,
-  request: Buffer,
-  end: number,
-  report: LoadReport,
-  turn: () => Promise<void> | undefined,
-): Promise<void> {
-  let socket = open()
-  let isRepeated = false
-  while (performance.now() < end) {
-    await turn()
-    const status = await send(socket, request)
-    if (status === 200) report.served++
-    else if (status !== undefined) report.refused++
-    else if (isRepeated) report.failed++
-    else report.lost++
-    isRepeated = status === undefined && !isRepeated
-    if (status === undefined) socket = open()
-  }
-  socket.destroy()
+interface Repeated {
+  open(): Socket
+  request: Buffer
+  expected: string
+  end: number
+  /** Waits for the time of the next request. */
+  turn(): Promise<void> | undefined
 }
 
-/** Expects short answers with a Content-Length. @returns undefined if the connection was lost */
-function send(socket: Socket, request: Buffer): Promise<number | undefined> {
+/** Sends the request again as soon as it is answered, until the end. Listeners are added once for each connection: it is cheaper than a promise each. */
+function repeat({ open, request, expected, end, turn }: Repeated, report: LoadReport): Promise<void> {
   return new Promise((resolve) => {
-    let answer = ''
-    const onData = (chunk: Buffer) => {
-      answer += chunk.toString('latin1')
-      const head = answer.indexOf('\r\n\r\n')
-      if (head < 0 || answer.length < head + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(answer)?.[1])) return
-      done(Number(answer.slice(9, 12)))
+    let socket = openWithListeners()
+    let isRepeated = false
+    let isAsking = false
+    let answer: Buffer | undefined
+    send()
+
+    function openWithListeners(): Socket {
+      const opened = open()
+        .on('data', onData)
+        .on('close', () => opened === socket && onClose())
+        // The end of the connection says enough.
+        .on('error', () => {})
+      return opened
     }
-    const onLost = () => done(undefined)
-    const done = (status: number | undefined) => {
-      socket.off('data', onData).off('close', onLost)
-      resolve(status)
+
+    function send(): void {
+      const waiting = performance.now() < end ? turn() : undefined
+      if (waiting) waiting.then(write)
+      else write()
     }
-    socket.on('data', onData).on('close', onLost)
-    // The end of the connection says enough.
-    if (!socket.listenerCount('error')) socket.on('error', () => {})
-    if (socket.destroyed) done(undefined)
-    else socket.write(request)
+
+    function write(): void {
+      if (performance.now() >= end) {
+        socket.destroy()
+        resolve()
+        return
+      }
+      isAsking = true
+      if (socket.destroyed) onClose()
+      else socket.write(request)
+    }
+
+    function onData(chunk: Buffer): void {
+      answer = answer ? Buffer.concat([answer, chunk]) : chunk
+      if (answer.length < lengthOf(answer)) return
+      if (answer.toString('latin1', 9, 12) === expected) report.served++
+      else report.refused++
+      answer = undefined
+      isAsking = false
+      isRepeated = false
+      send()
+    }
+
+    function onClose(): void {
+      if (!isAsking) return
+      if (isRepeated) report.failed++
+      else report.lost++
+      isRepeated = !isRepeated
+      answer = undefined
+      isAsking = false
+      socket = openWithListeners()
+      send()
+    }
   })
+}
+
+const HEAD_ENDS = '\r\n\r\n'
+const LENGTH = '\r\ncontent-length: '
+
+/** The bytes of a whole answer that begins like this. It has a Content-Length, in the case in which Node writes it. */
+function lengthOf(answer: Buffer): number {
+  const head = answer.indexOf(HEAD_ENDS)
+  const at = answer.indexOf(LENGTH)
+  if (head < 0 || at < 0) return Number.POSITIVE_INFINITY
+  return head + HEAD_ENDS.length + Number.parseInt(answer.toString('latin1', at + LENGTH.length, at + LENGTH.length + 9), 10)
 }
