@@ -25,6 +25,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index tables_space_id_lower_name_key /,
   /^index fields_table_id_lower_name_key /,
   /^index email_signatures_one_default_per_user /,
+  /^index tables_deleted_idx /,
   /^index tasks_due_reminders_idx /,
   /^index tasks_due_of_assignee_idx /,
   /^index tasks_external_id_key /,

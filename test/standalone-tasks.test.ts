@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { sql } from '../src/platform/database/database.ts'
+import { ident, sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
 import { NOW, sorted, taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -168,6 +169,28 @@ describe('the caller’s tasks', () => {
     await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
     expect((await app.as(member).post('/api/tasks/list', { tab: 'all' })).body).toEqual([])
     expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 0, overdue: 0 })
+  })
+
+  it.each(['tables', 'spaces'] as const)('omit those in deleted %s, until these are restored', async (kind) => {
+    const account = await onRecord()
+    const { owner, member, space, table } = account
+    for (const caller of [owner, member]) await account.create(caller, { title: 'Of a deleted one', due_date: '2026-03-30' })
+    const { id: other, records } = await makeTable(app, account, { name: 'Others', records: [{ name: 'Ltd' }] })
+    for (const caller of [owner, member])
+      await app.as(caller).post(`/api/tasks/onRecord/${other}/${records[0]}/create`, { title: 'Kept', due_date: '2026-03-30' })
+    const seen = async (caller: Caller) => {
+      const [list, badge] = [await app.as(caller).post('/api/tasks/list', {}), await app.as(caller).post('/api/tasks/badgeCount')]
+      return [list.body.map(({ title }: { title: string }) => title), badge.body.count]
+    }
+    const id = kind === 'tables' ? table : space
+    const kept = kind === 'tables' ? [['Kept'], 1] : [[], 0]
+    for (const [deletedAt, expected] of [
+      ['2026-03-30', kept],
+      [null, [['Of a deleted one', 'Kept'], 2]],
+    ] as const) {
+      await app.db.execute(sql`update ${ident(kind)} set deleted_at = ${deletedAt}::timestamp where id = ${id}`)
+      for (const caller of [owner, member]) expect(await seen(caller)).toEqual(expected)
+    }
   })
 
   it('on records are counted for the owner, who is not a member of any space', async () => {
