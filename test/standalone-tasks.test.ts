@@ -162,6 +162,30 @@ describe('the caller’s tasks', () => {
     expect(await found('  ')).toHaveLength(2)
   })
 
+  it.each([
+    ['HARBOUR', 'at the harbour'],
+    ['Harbour THE', 'at the harbour'],
+    ['orange', '0.5 l ORANGE'],
+    ['istanbul', 'İSTANBUL'],
+    ['k', '273 \u212a'],
+    ['273 k', '273 \u212a'],
+    ['ångström', '3 \u212bNGSTRÖM'],
+    ['[a^z]\\_%', 'a pattern: [A^Z]\\_%'],
+  ])('are found by %j also in letters of the other case', async (search, title) => {
+    const { member } = await app.account()
+    await create(member, { title })
+    await create(member, { title: 'Other' })
+    for (const include_done of [false, true])
+      expect((await app.as(member).post('/api/tasks/list', { search, include_done })).body).toMatchObject([{ title }])
+  })
+
+  it('may be searched by ASCII letters alone, but for i and k, because no other letters are lowered to ASCII', async () => {
+    const found = await app.db.query<{ lower: string }>(sql`
+      select lower(chr(code) collate pg_c_utf8) as lower from generate_series(128, 1114111) code
+      where code not between 55296 and 57343 and lower(chr(code) collate pg_c_utf8) ~ '[\x01-\x7f]' order by 1`)
+    expect(found.map(({ lower }) => lower)).toEqual(['i', 'k'])
+  })
+
   it('omit those of tables that the caller can no longer read', async () => {
     const account = await onRecord()
     const { member, space } = account

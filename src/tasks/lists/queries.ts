@@ -7,7 +7,8 @@ import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, taskColumns } from '../queries.ts'
 import { RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
 import { writeTasks } from '../task-json.ts'
-import { noteSize, SEARCHES_BETWEEN, type Size, shortTab, type TaskReader, type UserQuery, wordsOf } from './short-tabs.ts'
+import { conditionsOf, searchOf } from './search.ts'
+import { noteSize, SEARCHES_BETWEEN, type Size, shortTab, type TaskReader, type UserQuery } from './short-tabs.ts'
 
 /** The tasks of one record. */
 export async function listOnRecord(
@@ -67,18 +68,14 @@ const pagesOfUsers = composedByShape<TabValues>(MOST_COMPOSED)
 function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Window): Statement {
   const { accountId, userId, isOwner } = reach
   const order = query.include_done ? ORDER : ORDER_OF_OPEN
-  const words = wordsOf(query)
+  const { words, arePlain } = searchOf(query)
   if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset }, TEXT_BYTES_OF_ALL)
-  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length}`
+  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length} ${arePlain}`
   const named = WORDS.slice(0, words.length)
   const names = ['accountId', 'userId', 'limit', 'offset', ...named] as const
   const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, ...bound }) => {
-    const parts = ofUser(
-      { accountId, userId, isOwner },
-      query,
-      inParts,
-      named.map((name) => bound[name] as string),
-    )
+    const search = { words: named.map((name) => bound[name] as string), arePlain }
+    const parts = ofUser({ accountId, userId, isOwner }, query, inParts, search)
     return pageOf(parts, order, { limit, offset }, TEXT_BYTES_OF_ALL)
   })
   const [first, second, third] = words as [string, string, string]
@@ -98,11 +95,11 @@ export const tasksOfCaller = readAhead(TaskQuery, ({ db, actor }, query) =>
   isPlainPage(query) && shortTab(db, actor, query) ? listOfUser(db, actor, query) : undefined,
 )
 
-function ofUser(reach: TaskReader, query: UserQuery, all = inParts, words = wordsOf(query)): Sql[] {
+function ofUser(reach: TaskReader, query: UserQuery, all = inParts, search = searchOf(query)): Sql[] {
   const { tab, include_done = false } = query
   // A literal, not a bound value: a generic plan could not use the partial indexes on open tasks.
   const shown = join(
-    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
+    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...conditionsOf(search)],
     ' and ',
   )
   return TABS[tab](reach.userId, all).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, reach)}`)
@@ -130,10 +127,6 @@ const TABS = {
   delegated: (userId) => [delegatedBy(userId)],
   all: (userId, all) => all(userId),
 } satisfies Record<TaskQuery['tab'], (userId: number, all: (userId: number) => Sql[]) => Sql[]>
-
-// A scalar subquery runs once per statement; inline, a generic plan would lower the word again for each task.
-const hasWord = (word: string): Sql =>
-  sql`position((select lower(${word}::text collate pg_c_utf8)) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
 type Window = Pick<TaskQuery, 'limit' | 'offset'>
 

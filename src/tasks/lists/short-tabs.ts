@@ -4,12 +4,11 @@ import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import type { TaskQuery } from '../schema.ts'
+import { searchOf } from './search.ts'
 
 export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 /** What decides which tasks a user may read. */
 export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
-
-export const wordsOf = ({ search = '' }: UserQuery): string[] => search.split(/\s+/).filter(Boolean)
 
 export interface Size {
   /** The number of tasks on all pages. */
@@ -32,7 +31,7 @@ const tabName = ({ userId }: TaskReader, { tab, include_done }: UserQuery) => `$
 
 /** The tab, if a page of it is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
 export const shortTab = (db: Database, reach: TaskReader, query: UserQuery): { searches: number } | undefined =>
-  query.tab !== 'all' && wordsOf(query).length <= MOST_WORDS ? shortTabs(db).get(tabName(reach, query)) : undefined
+  query.tab !== 'all' && searchOf(query).words.length <= MOST_WORDS ? shortTabs(db).get(tabName(reach, query)) : undefined
 
 export function noteSize(db: Database, reach: TaskReader, query: UserQuery, { total, textBytes }: Size): void {
   if (total > SHORT || textBytes > SHORT_BYTES) shortTabs(db).delete(tabName(reach, query))
