@@ -27,7 +27,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index email_signatures_one_default_per_user /,
   /^index tables_deleted_idx /,
   /^index tasks_due_reminders_idx /,
-  /^index tasks_due_of_assignee_idx /,
+  /^index tasks_due_of_(?:assignee|creator)_idx /,
   /^index tasks_external_id_key /,
   /^index notifications_waiting_idx /,
   /^index outbound_emails_(due|leased)_idx /,

@@ -5,10 +5,10 @@ import { type Database, empty, join, type Sql, type Statement, sql } from '../..
 import { RecordPath } from '../../platform/http/schemas.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, taskColumns } from '../queries.ts'
-import { RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
+import { RecordTaskQuery, type Task, TaskQuery } from '../schema.ts'
 import { writeTasks } from '../task-json.ts'
 import { conditionsOf, searchOf } from './search.ts'
-import { noteSize, SEARCHES_BETWEEN, type Size, shortTab, type TaskReader, type UserQuery } from './short-tabs.ts'
+import { isShortTab, isToBeMeasured, noteSize, type Size, type TaskReader, type UserQuery } from './short-tabs.ts'
 
 /** The tasks of one record. */
 export async function listOnRecord(
@@ -21,8 +21,7 @@ export async function listOnRecord(
   const parts = () => onRecord(tableId, recordId, status)
   // A record has few tasks, so this is a short read. Only a page with a higher limit than usual can exceed 32 MB.
   const ask = limit > SHORT_PAGE ? db.listPrinted : db.readShortPrinted
-  const { list } = await page(ask, { statement, parts, limit, offset })
-  return list
+  return page(ask, { statement, parts, limit, offset })
 }
 
 /** As many tasks as a page has by default. With the longest details they have 15 MB. */
@@ -50,12 +49,10 @@ const pageOnRecord = (status: RecordTaskQuery['status'], values: RecordPage): St
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
-  const known = shortTab(db, reach, query)
-  const ask = known ? db.readShortPrinted : db.listPrinted
+  const ask = isShortTab(db, reach, query) ? db.readShortPrinted : db.listPrinted
   const statement = pageOfUser(reach, query, { limit, offset })
-  const { list, size } = await page(ask, { statement, parts: () => ofUser(reach, query), limit, offset, isMeasured: true })
-  if (!query.search) noteSize(db, reach, query, size)
-  else if (known && ++known.searches % SEARCHES_BETWEEN === 0)
+  const list = await page(ask, { statement, parts: () => ofUser(reach, query), limit, offset })
+  if (isToBeMeasured(db, reach, query, list))
     noteSize(db, reach, query, await sizeOf(db.listPrinted, ofUser(reach, { ...query, search: '' })))
   return list
 }
@@ -69,14 +66,15 @@ function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Wind
   const { accountId, userId, isOwner } = reach
   const order = query.include_done ? ORDER : ORDER_OF_OPEN
   const { words, arePlain } = searchOf(query)
-  if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset }, TEXT_BYTES_OF_ALL)
+  if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset })
   const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length} ${arePlain}`
   const named = WORDS.slice(0, words.length)
   const names = ['accountId', 'userId', 'limit', 'offset', ...named] as const
   const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, ...bound }) => {
+    const reader = { accountId, userId, isOwner }
+    if (query.tab !== 'all' && !query.include_done && !words.length) return pageByIndex(reader, query.tab, { limit, offset })
     const search = { words: named.map((name) => bound[name] as string), arePlain }
-    const parts = ofUser({ accountId, userId, isOwner }, query, inParts, search)
-    return pageOf(parts, order, { limit, offset }, TEXT_BYTES_OF_ALL)
+    return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
   })
   const [first, second, third] = words as [string, string, string]
   return run({ accountId, userId, limit, offset, first, second, third })
@@ -92,7 +90,7 @@ export const tasksOfRecord = readAhead(RecordTaskQuery.extend(RecordPath.shape),
 
 /** As above, for a short tab of the caller. */
 export const tasksOfCaller = readAhead(TaskQuery, ({ db, actor }, query) =>
-  isPlainPage(query) && shortTab(db, actor, query) ? listOfUser(db, actor, query) : undefined,
+  isPlainPage(query) && isShortTab(db, actor, query) ? listOfUser(db, actor, query) : undefined,
 )
 
 function ofUser(reach: TaskReader, query: UserQuery, all = inParts, search = searchOf(query)): Sql[] {
@@ -121,6 +119,7 @@ const inOneWalk = (userId: number) => [
     or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = ${userId} offset 0))`,
 ]
 
+const ONE_PART = { my: assignedTo, delegated: delegatedBy }
 /** The parts of each tab. No task is in two parts, and each part uses its own index. */
 const TABS = {
   my: (userId) => [assignedTo(userId)],
@@ -134,36 +133,35 @@ type Window = Pick<TaskQuery, 'limit' | 'offset'>
  * The rows of one page, each with the number of tasks on all pages.
  * @param parts each has a `from` and a `where` for tasks `k`; no task is in two parts
  * @param order of rows `k`
- * @param more a further column behind that, with its comma
  */
-const pageOf = (parts: readonly Sql[], order: Sql, { limit, offset }: Window, more = empty): Sql =>
-  sql`select k.*, count(*) over () as total${more} from ${found(parts)} order by ${order} limit ${limit} offset ${offset}`
+const pageOf = (parts: readonly Sql[], order: Sql, { limit, offset }: Window): Sql =>
+  sql`select k.*, count(*) over () as total from ${found(parts)} order by ${order} limit ${limit} offset ${offset}`
+
+/**
+ * As above, for the open tasks that somebody has or has delegated. An index has them in the order of the due dates, so that only those of the page
+ * are read, and it is enough to count all. It does not have the account, which is that of the user for each of them.
+ */
+function pageByIndex(reach: TaskReader, tab: 'my' | 'delegated', { limit, offset }: Window): Sql {
+  const open = sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${inReach(sql`k`, reach)}`
+  return sql`select ${LISTED}, (select count(*) from ${open}) as total from ${open} order by ${ORDER_OF_OPEN} limit ${limit} offset ${offset}`
+}
 
 interface Page extends Window {
-  /** Made by `pageOf`. */
+  /** Made by `pageOf` or `pageByIndex`. */
   statement: Statement
   parts: () => readonly Sql[]
-  /** Whether the statement has the column `TEXT_BYTES_OF_ALL`. */
-  isMeasured?: boolean
 }
 
-/** One page, and the size of all pages together. @param ask the method of the database to use */
-async function page(
-  ask: Database['readShortPrinted'],
-  { statement, parts, limit, offset, isMeasured = false }: Page,
-): Promise<{ list: WrittenList<Task>; size: Size }> {
+/** @param ask the method of the database to use */
+async function page(ask: Database['readShortPrinted'], { statement, parts, limit, offset }: Page): Promise<WrittenList<Task>> {
   const rows = await ask(statement, 'tasks:list')
+  if (rows.length || (limit > 0 && offset === 0)) return writeTasks(rows)
   // A page beyond the end has no row with the total.
-  if (!rows.length && (limit <= 0 || offset !== 0)) {
-    const size = await sizeOf(ask, parts())
-    return { list: new WrittenList('[]', { total: size.total }), size }
-  }
-  const textBytes = isMeasured && rows.length ? Number(rows.textOf(0, COLUMNS + 1)) : 0
-  const list = writeTasks(rows)
-  return { list, size: { total: list.total ?? 0, textBytes } }
+  const { total } = await sizeOf(ask, parts())
+  return new WrittenList('[]', { total })
 }
 
-/** @param ask as for `page` @param parts as for `pageOf` */
+/** The size of all pages together. @param ask as for `page` @param parts as for `pageOf` */
 async function sizeOf(ask: Database['readShortPrinted'], parts: readonly Sql[]): Promise<Size> {
   const rows = await ask(sql`select count(*), coalesce(${TEXT_BYTES}, 0) from ${found(parts)}`, 'tasks:size')
   return { total: Number(rows.textOf(0, 0)), textBytes: Number(rows.textOf(0, 1)) }
@@ -176,10 +174,8 @@ const found = (parts: readonly Sql[]): Sql =>
   )}) k`
 
 const LISTED = taskColumns(sql`k`)
-const COLUMNS = Object.keys(Task.shape).length
 /** PostgreSQL knows the size of a text that it keeps apart and compressed without reading it. */
 const TEXT_BYTES = sql`sum(octet_length(k.title) + coalesce(octet_length(k.details), 0))`
-const TEXT_BYTES_OF_ALL = sql`, ${TEXT_BYTES} over () as text_bytes`
 
 /** Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). */
 const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,

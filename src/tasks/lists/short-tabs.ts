@@ -2,8 +2,9 @@
 import type { Actor } from '../../platform/access/authenticate.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Database } from '../../platform/database/database.ts'
+import type { WrittenList } from '../../platform/http/written-json.ts'
 import { memo } from '../../platform/memo.ts'
-import type { TaskQuery } from '../schema.ts'
+import type { Task, TaskQuery } from '../schema.ts'
 import { searchOf } from './search.ts'
 
 export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
@@ -17,23 +18,33 @@ export interface Size {
   textBytes: number
 }
 
-/** A page with the total reads all tasks of its tab, which takes less than a millisecond up to this number. */
+/** A page with the total reads all tasks of its tab, or an index of them, which takes less than a millisecond up to this number. */
 const SHORT = 500
 /** Each word of a search is looked for in all their titles and details, which takes 2 ms for so many bytes. */
 const SHORT_BYTES = 100_000
 const MOST_WORDS = 3
-/** After so many searches a tab is measured again, because it may have grown since it was listed. */
-export const SEARCHES_BETWEEN = 50
+/** After so many pages a tab is measured again, because its tasks may have become more or longer. */
+const PAGES_BETWEEN = 50
 const MOST_NOTED = 10_000
-/** The tabs of users that were short when they were last measured, with the searches in them since then. */
-const shortTabs = memo((_: Database) => new BoundedMap<string, { searches: number }>(MOST_NOTED))
+/** The tabs of users as they were when they were last measured, with the pages read since then. */
+const tabs = memo((_: Database) => new BoundedMap<string, { isShort: boolean; pages: number }>(MOST_NOTED))
 const tabName = ({ userId }: TaskReader, { tab, include_done }: UserQuery) => `${userId} ${tab} ${include_done === true}`
 
-/** The tab, if a page of it is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
-export const shortTab = (db: Database, reach: TaskReader, query: UserQuery): { searches: number } | undefined =>
-  query.tab !== 'all' && searchOf(query).words.length <= MOST_WORDS ? shortTabs(db).get(tabName(reach, query)) : undefined
+/** Whether a page of the tab is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
+export const isShortTab = (db: Database, reach: TaskReader, query: UserQuery): boolean =>
+  query.tab !== 'all' && searchOf(query).words.length <= MOST_WORDS && tabs(db).get(tabName(reach, query))?.isShort === true
+
+/** Counts a page of the tab. A tab that has only been searched is not measured, because a search does not tell how many tasks are in it. */
+export function isToBeMeasured(db: Database, reach: TaskReader, query: UserQuery, { total = 0, bytes }: WrittenList<Task>): boolean {
+  if (query.tab === 'all') return false
+  const isSearch = searchOf(query).words.length > 0
+  const tab = tabs(db).get(tabName(reach, query))
+  if (!isSearch && total > SHORT) noteSize(db, reach, query, { total, textBytes: 0 })
+  else if (tab) return ++tab.pages % PAGES_BETWEEN === 0 || (tab.isShort && bytes > SHORT_BYTES)
+  else return !isSearch
+  return false
+}
 
 export function noteSize(db: Database, reach: TaskReader, query: UserQuery, { total, textBytes }: Size): void {
-  if (total > SHORT || textBytes > SHORT_BYTES) shortTabs(db).delete(tabName(reach, query))
-  else shortTabs(db).set(tabName(reach, query), { searches: 0 })
+  tabs(db).set(tabName(reach, query), { isShort: total <= SHORT && textBytes <= SHORT_BYTES, pages: 0 })
 }
