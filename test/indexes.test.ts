@@ -118,8 +118,8 @@ async function idsOf(table: number, body: object): Promise<number[]> {
 }
 
 describe('the indexes of a table', () => {
-  test('are its primary key and those of calendars while it is small, and more from 20,000 records on', async () => {
-    const table = await largeTable(19_000)
+  test('are its primary key and those of calendars while it is small, and more from 5,000 records on', async () => {
+    const table = await largeTable(4_000)
     await newView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await adapt(context(), { table_id: table })
@@ -149,14 +149,14 @@ describe('the indexes of a table', () => {
   })
 
   test('are dropped only when the table has shrunk below half of that', async () => {
-    const table = await largeTable(21_000)
+    const table = await largeTable(6_000)
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await adapt(context(), { table_id: table })
     const all = (await real(table)).length
-    await run(`delete from t${table}.records where id > 15000`)
+    await run(`delete from t${table}.records where id > 4000`)
     await adapt(context(), { table_id: table })
     expect((await real(table)).length).toBe(all)
-    await run(`delete from t${table}.records where id > 9000`)
+    await run(`delete from t${table}.records where id > 2000`)
     await adapt(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name)).toEqual(['idx_layout_due'])
   })

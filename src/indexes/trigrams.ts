@@ -9,7 +9,7 @@ import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
 import { memo } from '../platform/memo.ts'
-import { SMALL_TABLE } from '../views/ddl.ts'
+import { FEW_RECORDS } from './queries.ts'
 
 export interface TrigramSample {
   /** The number of records of the table, as Postgres estimated it when the sample was taken. */
@@ -109,7 +109,7 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
       from ${classOf(db, id)}`,
     'trigram-indexes',
   )
-  if (!table || table.records <= SMALL_TABLE || !table.isIndexed) return null
+  if (!table || table.records <= FEW_RECORDS || !table.isIndexed) return null
   const percent = Math.min(100, (100 * SAMPLED) / table.records)
   const text = join(texts.map((field) => sql`left(r.${ident(field.id)}, ${MAX_CHARACTERS})`))
   const isCut = join(

@@ -15,7 +15,7 @@ export const recountRows = defineQueue({ name: 'tables.recount-tallies', schema:
 export const countRows = defineQueue({ name: 'tables.tally', schema: z.object({ table_id: z.int(), recount: z.boolean() }) })
 
 /** A smaller table is counted in a millisecond, so its writers are spared the triggers. */
-const MANY_RECORDS = 20_000
+export const MANY_RECORDS = 20_000
 /** Beyond this the changes are replaced by their sum; reading fewer takes less than a millisecond. */
 const MANY_CHANGES = 200
 

@@ -2,8 +2,8 @@
 import { type FieldDef, indexKey } from '../fields/definition.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 
-/** Up to this number of records a table has only its primary key and the indexes of calendar views, which are built as a view is saved. */
-export const SMALL_TABLE = 20_000
+/** Up to this number of records an index of a calendar view is built as the view is saved (contract.md §5). */
+const SMALL_TABLE = 20_000
 
 export async function isSmall(db: Database, tableId: number): Promise<boolean> {
   const [found] = await db

@@ -1,7 +1,8 @@
 /** A table of a million records with saved views: the table and the views are created through the API, the records by SQL. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FEW_RECORDS } from '../../../src/indexes/queries.ts'
 import { recordsOf, sql } from '../../../src/platform/database/database.ts'
-import { SMALL_TABLE } from '../../../src/views/ddl.ts'
+import { MANY_RECORDS } from '../../../src/tables/row-counts.ts'
 import type { Api } from '../api.ts'
 import type { Ground } from '../case.ts'
 import { FIELDS } from '../foundation/data.ts'
@@ -59,12 +60,10 @@ export async function fill(ground: Ground, { records }: { records: number }): Pr
     await client.query(`vacuum analyze ${recordsOf(tableId).sql}`)
   })
   const views = await saveViews(browser, tableId)
-  // For a smaller table the service does neither.
-  if (records > SMALL_TABLE) {
-    const deadline = performance.now() + MADE_WITHIN_MS
-    await indexesMade(key, tableId, deadline)
-    await tallied(db, tableId, deadline)
-  }
+  // For smaller tables the service does neither.
+  const deadline = performance.now() + MADE_WITHIN_MS
+  if (records > FEW_RECORDS) await indexesMade(key, tableId, deadline)
+  if (records > MANY_RECORDS) await tallied(db, tableId, deadline)
   return { ownerId: account.ownerId, spaceId, tableId, views, members }
 }
 
