@@ -148,6 +148,34 @@ describe('the caller’s tasks', () => {
     expect((await app.as(keys.personal).post('/api/tasks/list', { include_done: true })).body).toHaveLength(1)
   })
 
+  it('are open first, by due date, time and age, then done, by the latest completion and the newest', async () => {
+    const { create: onTheRecord, path, member } = await onRecord()
+    const due = [
+      ['no date', undefined, undefined],
+      ['no date, newer', undefined, undefined],
+      ['late', '2026-05-02', undefined],
+      ['early, no time', '2026-05-01', undefined],
+      ['early, no time, newer', '2026-05-01', undefined],
+      ['early, at 8', '2026-05-01', '08:00'],
+      ['early, at 7', '2026-05-01', '07:00'],
+      ['done before', '2026-01-01', undefined],
+      ['done', '2026-01-02', undefined],
+      ['done, newer', '2026-01-01', undefined],
+    ] as const
+    for (const [title, due_date, due_time] of due) {
+      const { body } = await onTheRecord(member, { title, due_date, due_time })
+      app.setClock(title === 'done before' ? NOW : new Date(NOW.getTime() + 60_000))
+      if (title.startsWith('done')) await app.as(member).post(`/api/task/${body.id}/markDone`)
+    }
+    const expected = [6, 5, 3, 4, 2, 0, 1, 9, 8, 7].map((index) => due[index]?.[0])
+    const titles = ({ body }: { body: { title: string }[] }) => body.map(({ title }) => title)
+    expect(titles(await app.as(member).get(`${path}/list`))).toEqual(expected)
+    expect(titles(await app.as(member).post('/api/tasks/list', { include_done: true }))).toEqual(expected)
+    expect(titles(await app.as(member).post('/api/tasks/list', { include_done: true, tab: 'all' }))).toEqual(expected)
+    expect(titles(await app.as(member).post('/api/tasks/list', {}))).toEqual(expected.slice(0, 7))
+    expect(titles(await app.as(member).get(`${path}/list?status=done`))).toEqual(expected.slice(7))
+  })
+
   it('are found by all words of a search, in title and details, ignoring case', async () => {
     const { member } = await app.account()
     await create(member, { title: 'Ruf ÄRZTE an', details: 'wegen 100% der Daten' })

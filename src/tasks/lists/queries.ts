@@ -27,7 +27,7 @@ export async function listOnRecord(
 /** As many tasks as a page has by default. With the longest details they have 15 MB. */
 const SHORT_PAGE = 50
 
-const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Sql[] => [
+const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): [Sql] => [
   sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
 ]
 
@@ -43,9 +43,10 @@ const MOST_COMPOSED = 200
 const pagesOnRecords = composedByShape<RecordPage>(MOST_COMPOSED)
 
 const pageOnRecord = (status: RecordTaskQuery['status'], values: RecordPage): Statement =>
-  pagesOnRecords(`${status}`, ['tableId', 'recordId', 'limit', 'offset'], ({ tableId, recordId, limit, offset }) =>
-    pageOf(onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset }),
-  )(values)
+  pagesOnRecords(`${status}`, ['tableId', 'recordId', 'limit', 'offset'], ({ tableId, recordId, limit, offset }) => {
+    const [part] = onRecord(tableId, recordId, status)
+    return pageCountedApart(part, status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset })
+  })(values)
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
@@ -72,7 +73,8 @@ function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Wind
   const names = ['accountId', 'userId', 'limit', 'offset', ...named] as const
   const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, ...bound }) => {
     const reader = { accountId, userId, isOwner }
-    if (query.tab !== 'all' && !query.include_done && !words.length) return pageByIndex(reader, query.tab, { limit, offset })
+    if (query.tab !== 'all' && !query.include_done && !words.length)
+      return pageCountedApart(openOf(reader, query.tab), ORDER_OF_OPEN, { limit, offset })
     const search = { words: named.map((name) => bound[name] as string), arePlain }
     return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
   })
@@ -137,17 +139,19 @@ type Window = Pick<TaskQuery, 'limit' | 'offset'>
 const pageOf = (parts: readonly Sql[], order: Sql, { limit, offset }: Window): Sql =>
   sql`select k.*, count(*) over () as total from ${found(parts)} order by ${order} limit ${limit} offset ${offset}`
 
+/** As above for one part, which an index alone can count. Then only the tasks of the page are read, if an index has their order. */
+const pageCountedApart = (part: Sql, order: Sql, { limit, offset }: Window): Sql =>
+  sql`select ${LISTED}, (select count(*) from ${part}) as total from ${part} order by ${order} limit ${limit} offset ${offset}`
+
 /**
- * As above, for the open tasks that somebody has or has delegated. An index has them in the order of the due dates, so that only those of the page
- * are read, and it is enough to count all. It does not have the account, which is that of the user for each of them.
+ * The open tasks that somebody has or has delegated, which an index has in the order of the due dates. It does not have the account, which is that of
+ * the user for each of them.
  */
-function pageByIndex(reach: TaskReader, tab: 'my' | 'delegated', { limit, offset }: Window): Sql {
-  const open = sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${inReach(sql`k`, reach)}`
-  return sql`select ${LISTED}, (select count(*) from ${open}) as total from ${open} order by ${ORDER_OF_OPEN} limit ${limit} offset ${offset}`
-}
+const openOf = (reach: TaskReader, tab: 'my' | 'delegated'): Sql =>
+  sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${inReach(sql`k`, reach)}`
 
 interface Page extends Window {
-  /** Made by `pageOf` or `pageByIndex`. */
+  /** Made by `pageOf` or `pageCountedApart`. */
   statement: Statement
   parts: () => readonly Sql[]
 }
@@ -177,9 +181,12 @@ const LISTED = taskColumns(sql`k`)
 /** PostgreSQL knows the size of a text that it keeps apart and compressed without reading it. */
 const TEXT_BYTES = sql`sum(octet_length(k.title) + coalesce(octet_length(k.details), 0))`
 
-/** Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). */
-const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,
-  case when k.status = 'open' then k.due_time end nulls last, case when k.status = 'open' then k.id end, k.completed_at desc, k.id desc`
+/**
+ * Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). Only done tasks have a
+ * completion, and nulls come first in a descending order.
+ */
+const ORDER = sql`k.completed_at desc, case when k.status = 'open' then k.due_date end nulls last,
+  case when k.status = 'open' then k.due_time end nulls last, case when k.status = 'open' then k.id else -k.id end`
 /** The same order for open tasks only, at half the cost. */
 const ORDER_OF_OPEN = sql`k.due_date nulls last, k.due_time nulls last, k.id`
 
