@@ -23,10 +23,12 @@ function run(program: string, args: string[], env: Record<string, string> = {}):
 }
 
 /** The words after `exec` of `npm start`. */
-const startCommand = (JSON.parse(read('package.json')).scripts.start as string).replace(/^.*?exec /, '').split(' ')
+const start = JSON.parse(read('package.json')).scripts.start as string
+const startCommand = start.replace(/^.*?exec /, '').split(' ')
+const trimThreshold = `MALLOC_TRIM_THRESHOLD_=${/-(\d+)}/.exec(start)?.[1]}`
 const settings = Object.keys(Environment.shape)
-/** Variables of Node. */
-const OF_NODE = ['NODE_ENV', 'NODE_COMPILE_CACHE']
+/** Variables of Node and of the C library. */
+const OF_NODE = ['NODE_ENV', 'NODE_COMPILE_CACHE', 'MALLOC_TRIM_THRESHOLD_']
 const unknownSettings = (names: string[]) => names.filter((name) => !settings.includes(name) && !OF_NODE.includes(name))
 
 describe('deploy/prometheus and deploy/grafana', () => {
@@ -105,6 +107,7 @@ describe('deploy/systemd', () => {
     const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' ').map((one) => one.split('=')[0] ?? ''))
     expect(set).toContain('METRICS_PORT')
     expect(unknownSettings(set)).toEqual([])
+    expect(unit).toContain(` ${trimThreshold}\n`)
   })
 
   it('the file of settings has settings that exist', () => {
@@ -159,6 +162,7 @@ describe('deploy/Containerfile', () => {
 
   it('runs the command of npm start on the Node of package.json, not as root, with settings that exist', () => {
     expect(JSON.parse(argumentsOf('CMD')[0] ?? '')).toEqual(startCommand)
+    expect(argumentsOf('ENV').join(' ').split(' ')).toContain(trimThreshold)
     expect(argumentsOf('USER')).toEqual(['node'])
     const [major] = (JSON.parse(read('package.json')).dependencies.node as string).split('.')
     for (const image of argumentsOf('FROM')) expect(image).toMatch(new RegExp(`^node:${major}-`))

@@ -24,9 +24,13 @@ export function startArguments(root = join(import.meta.dirname, '../..')): strin
   return [...flags, join(root, file)]
 }
 
+/** What `npm start` sets for the C library, which bare servers get as well. */
+const OF_THE_C_LIBRARY = { MALLOC_TRIM_THRESHOLD_: '1048576' }
+
 /** Starts a server and waits until its output contains its address. */
 export function startProcess(args: string[], pattern: RegExp, environment: Record<string, string>): Promise<Process> {
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const env = { ...process.env, ...OF_THE_C_LIBRARY, ...environment }
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const stop = stopOf(child)
   return new Promise((resolve, reject) => {
     let output = ''
