@@ -391,6 +391,27 @@ describe('a build', () => {
     expect((await real(table)).map(({ name }) => name).join()).toContain('idx_text_added')
   })
 
+  test.each(['saved', 'deleted'] as const)('gives way to a calendar view that is %s on a table of a few thousand records', async (how) => {
+    const table = await largeTable(6_000)
+    const calendar = { type: 'calendar', config: { startField: 'due' } }
+    const saved = how === 'deleted' ? await newView(table, calendar) : undefined
+    const old = await app.db.connect()
+    await old.query('begin isolation level repeatable read')
+    await old.query('select count(*) from tables')
+    const job = adapt(context(), { table_id: table })
+    await expect.poll(() => builders(table)).toHaveLength(1)
+    const as = app.as(account.admin)
+    const change = saved
+      ? await as.post(`/api/table/${table}/view/${saved}/delete`)
+      : await as.post(`/api/table/${table}/views/create`, { name: 'Calendar', ...calendar })
+    expect(change.status, JSON.stringify(change.body)).toBe(200)
+    await job
+    await old.query('rollback')
+    await old.end()
+    const names = (await real(table)).map(({ name }) => name)
+    expect(names.includes('idx_layout_due')).toBe(!saved)
+  })
+
   test('ends without an error when its table is deleted', async () => {
     const table = await largeTable(21_000)
     const old = await app.db.connect()

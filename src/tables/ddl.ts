@@ -104,10 +104,10 @@ export async function swapColumns(db: Database, tableId: number, conversionId: n
 export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${tableId}`
 
 /**
- * Waits for maintenance of the table, with a lock that blocks no reader or writer. To be called before ALTER TABLE and before writers
- * are blocked. It cancels an index build, which is repeated later; Postgres cancels an autovacuum after a second.
+ * Waits for maintenance of the table, with a lock that blocks no reader or writer. To be called before ALTER TABLE, and before writers
+ * are blocked, as by an index that is built in the transaction. It cancels an index build, which is repeated later; Postgres cancels an autovacuum after a second.
  */
-async function settle(db: Database, tableId: number): Promise<void> {
+export async function settle(db: Database, tableId: number): Promise<void> {
   db.requireNodes(tableId)
   await db.query(sql`
     select pg_cancel_backend(pid) from pg_stat_activity

@@ -1,6 +1,7 @@
 /** The DDL of calendar indexes: `idx_layout_<startField>` on the table's records (api.md, View). */
 import { type FieldDef, indexKey } from '../fields/definition.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
+import { settle } from '../tables/ddl.ts'
 
 /** Up to this number of records an index of a calendar view is built as the view is saved (contract.md §5). */
 const SMALL_TABLE = 20_000
@@ -16,9 +17,11 @@ export async function isSmall(db: Database, tableId: number): Promise<boolean> {
 export async function createLayoutIndex(db: Database, tableId: number, name: string, field: FieldDef): Promise<void> {
   // The same order as queries print: empty values first, ties by id.
   const key = indexKey(field) ?? ident(field.id)
+  await settle(db, tableId)
   await db.execute(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${key} nulls first, id)`)
 }
 
 export async function dropLayoutIndex(db: Database, tableId: number, name: string): Promise<void> {
+  await settle(db, tableId)
   await db.execute(sql`drop index if exists ${ident(`t${tableId}`)}.${ident(name)}`)
 }
