@@ -453,6 +453,26 @@ describe('the job', () => {
     expect(await jobsOf(small)).toBe(0)
   })
 
+  test('follows changes of a table of 5,001 records also if these have nothing in them', async () => {
+    const table = await largeTable(0)
+    await run(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(1, 5001)`)
+    await newView(table, { order_by: 'due' })
+    expect(await jobsOf(table)).toBe(1)
+  })
+
+  test('starts as soon as a batch makes the table large enough', async () => {
+    const table = await largeTable(0)
+    await run(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(1, 4998)`)
+    const batch = async (size: number) => {
+      const records = Array(size).fill({ data: { company: 'Beryl' } })
+      expect((await app.as(account.admin).post(`/api/table/${table}/records/create_batch`, { records })).status).toBe(200)
+      return jobsOf(table)
+    }
+    expect([await batch(2), await batch(1), await batch(100)]).toEqual([0, 1, 1])
+    await adapt(context(), { table_id: table })
+    expect((await listed(table)).length).toBeGreaterThan(1)
+  })
+
   test('is started by the clock for tables that have grown', async () => {
     const [large, small] = [await largeTable(21_000), await largeTable(100)]
     const before = (await jobsOf(large)) ?? 0

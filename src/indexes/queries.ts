@@ -5,7 +5,7 @@ import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
 import type { RecordsNode } from '../platform/database/records-plane.ts'
 import { isOutage } from '../platform/http/errors.ts'
-import { MIN_BYTES } from '../tables/indexing.ts'
+import { FEW_RECORDS, MIN_BYTES } from '../tables/indexing.ts'
 import type { QueryShape } from './shape.ts'
 
 export interface PresentIndex {
@@ -46,12 +46,6 @@ async function withStored(db: Database, tableId: number, indexes: readonly Prese
   const byName = new Map(stored.map((index) => [index.name, index]))
   return indexes.map((index) => ({ ...index, bytes: 0, ...byName.get(index.name) }))
 }
-
-/**
- * Up to this number of records a table has only its primary key and the indexes of calendar views. A page of 10,000 took 4 ms without an index and 0.6 with
- * one, a search 20 and 1.5; but each index makes every write dearer, and with many tables each connection knows many indexes.
- */
-export const FEW_RECORDS = 5_000
 
 /**
  * The size of a table: `many` if it is large enough for indexes, `few` if it has less than half as many records. A table in between keeps

@@ -9,7 +9,7 @@ import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
 import { memo } from '../platform/memo.ts'
-import { FEW_RECORDS } from './queries.ts'
+import { FEW_RECORDS } from '../tables/indexing.ts'
 
 export interface TrigramSample {
   /** The number of records of the table, as Postgres estimated it when the sample was taken. */

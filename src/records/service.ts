@@ -14,7 +14,7 @@ import { holdFiles } from '../platform/stored-files/held.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { withdrawForCells } from '../tables/cells/lossy-change.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
-import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
+import { enqueueIndexingAfterGrowth, FEW_RECORDS } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
 import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
@@ -86,13 +86,12 @@ export async function createBatch(
     return { ids: rows.map(({ id }) => id), answer: { rows: rows.map((row) => recordOf(definition, row)) } }
   })
   const [first = 0, last = 0] = [ids[0], ids.at(-1)]
-  if (stepOf(last) > stepOf(first)) await enqueueIndexingAfterGrowth(context, table.id)
+  if (stepOf(last) > stepOf(first - 1)) await enqueueIndexingAfterGrowth(context, table.id)
   return answer
 }
 
-/** Batches check the table's indexes once for this number of records. */
-const INDEXES_EVERY = 10_000
-const stepOf = (id: number) => Math.floor(id / INDEXES_EVERY)
+/** Batches check the table's indexes once for as many records as a table without indexes has at most, first with the record after those. */
+const stepOf = (id: number) => Math.floor((id - 1) / FEW_RECORDS)
 
 /** Inserts the records and holds their files. @returns none if the definition is outdated */
 async function insertCells(context: Context, definition: TableDef, cells: readonly Cells[]): Promise<InsertedRows> {

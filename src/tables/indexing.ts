@@ -12,31 +12,43 @@ export const adaptIndexes = defineQueue({
   options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
 })
 
-/** A record takes at least 60 bytes, so a smaller table has fewer than 10,000 records. */
-export const MIN_BYTES = 500_000
-const MIN_RECORDS = 10_000
+/**
+ * Up to this number of records a table has only its primary key and the indexes of calendar views. A page of 10,000 took 4 ms without an index and 0.6 with
+ * one, a search 20 and 1.5; but each index makes every write dearer, and with many tables each connection knows many indexes.
+ */
+export const FEW_RECORDS = 5_000
+
+/** The fields of a table with more records are changed in steps, so that readers and writers wait only for a moment. */
+const CHANGED_AT_ONCE = 10_000
+
+const LEAST_BYTES_OF_RECORD = 50
+/** A smaller table has few records. */
+export const MIN_BYTES = FEW_RECORDS * LEAST_BYTES_OF_RECORD
 
 /**
  * Enqueues the job after a change of the table, or after many records were created. In a transaction the job starts after the
  * commit. Tables that are too small for indexes are skipped at little cost.
  */
 export async function enqueueIndexing({ db, jobs }: Pick<Context, 'db' | 'jobs'>, tableId: number): Promise<void> {
-  if (await isWorthIndexing(db, tableId)) await jobs.send(adaptIndexes, { table_id: tableId })
+  if (await mayExceed(db, tableId, FEW_RECORDS)) await jobs.send(adaptIndexes, { table_id: tableId })
 }
 
-/** True if the table may have enough records for indexes besides its primary key. */
-export async function isWorthIndexing(db: Database, tableId: number): Promise<boolean> {
-  if (isOnNode(db, tableId) && db.inTransaction()) return hasManyRecords(db, tableId)
+/** Whether a change of all cells of the table may take so long that it is made in steps. */
+export const isChangedInSteps = (db: Database, tableId: number): Promise<boolean> => mayExceed(db, tableId, CHANGED_AT_ONCE)
+
+/** False if the table has no more than so many records, as its size shows where that is known. */
+async function mayExceed(db: Database, tableId: number, records: number): Promise<boolean> {
+  if (isOnNode(db, tableId) && db.inTransaction()) return exceeds(db, tableId, records)
   const [table] = await db
     .records(tableId)
     .query<{ bytes: number | null }>(sql`select pg_relation_size(${storageOf(db, tableId).records}) as bytes`, 'bytes-of-records')
-  return (table?.bytes ?? 0) >= MIN_BYTES
+  return (table?.bytes ?? 0) >= records * LEAST_BYTES_OF_RECORD
 }
 
 /** Counts records, because the coordinator does not know the size of a table on a node, and Citus does not report it after DDL. */
-async function hasManyRecords(db: Database, tableId: number): Promise<boolean> {
-  const [found] = await db.query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${MIN_RECORDS}) r`)
-  return found?.n === MIN_RECORDS
+async function exceeds(db: Database, tableId: number, records: number): Promise<boolean> {
+  const [found] = await db.query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${records + 1}) r`)
+  return (found?.n ?? 0) > records
 }
 
 /** Does the same after records were created. A failure is only logged, because a scheduled job enqueues it again within five minutes. */

@@ -1,7 +1,7 @@
 /** A table of a million records with saved views: the table and the views are created through the API, the records by SQL. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FEW_RECORDS } from '../../../src/indexes/queries.ts'
 import { recordsOf, sql } from '../../../src/platform/database/database.ts'
+import { FEW_RECORDS } from '../../../src/tables/indexing.ts'
 import { MANY_RECORDS } from '../../../src/tables/row-counts.ts'
 import type { Api } from '../api.ts'
 import type { Ground } from '../case.ts'

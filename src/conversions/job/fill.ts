@@ -7,7 +7,7 @@ import { unavailable } from '../../platform/http/errors.ts'
 import { idBatches, inBatch } from '../../tables/cells/id-batches.ts'
 import { isChanged, shadowColumn, shadowVersion } from '../../tables/ddl.ts'
 import { buildShadowIndex, withBuildLock } from '../../tables/index-builds.ts'
-import { isWorthIndexing } from '../../tables/indexing.ts'
+import { isChangedInSteps } from '../../tables/indexing.ts'
 import type { Conversion } from '../rules.ts'
 import type { ConversionFigures } from '../schema.ts'
 import { type ConversionRow, requireTable } from './conversion-row.ts'
@@ -49,7 +49,7 @@ const MAX_BUSY_SECONDS = 600
  * @throws AppError 503 when other index builds of the table take too long
  */
 export async function indexChanged({ db }: Context, { id, table_id }: ConversionRow): Promise<void> {
-  if (!(await isWorthIndexing(db, table_id))) return
+  if (!(await isChangedInSteps(db, table_id))) return
   for (let second = 0; second < MAX_BUSY_SECONDS; second++) {
     try {
       if ((await withBuildLock(db, table_id, (client) => buildShadowIndex(client, table_id, id))) !== 'busy') return

@@ -14,7 +14,7 @@ import { changeTable } from '../alter-table.ts'
 import { requireChangeable } from '../cascade.ts'
 import { holdWriters } from '../ddl.ts'
 import { tableDefinition } from '../definition-cache.ts'
-import { isWorthIndexing } from '../indexing.ts'
+import { isChangedInSteps } from '../indexing.ts'
 import { type CellChange, lastId, needsForce } from './rewrite-cells.ts'
 
 /** An announcement that all cells have been checked against. */
@@ -34,7 +34,7 @@ export async function announce(
   table: TableRef,
   changeOf: (table: TableDef) => CellChange | undefined,
 ): Promise<Announced | undefined> {
-  if (!changeOf(await tableDefinition(context.db, table)) || !(await isWorthIndexing(context.db, table.id))) return undefined
+  if (!changeOf(await tableDefinition(context.db, table)) || !(await isChangedInSteps(context.db, table.id))) return undefined
   const announced = await changeTable(context, table, async (definition) => {
     const change = changeOf(definition)
     if (!change) return undefined

@@ -13,7 +13,7 @@ import { enqueueCleanup } from '../cells/cell-cleanup.ts'
 import { announce, requireUnused } from '../cells/lossy-change.ts'
 import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/rewrite-cells.ts'
 import { addColumn, dropColumn } from '../ddl.ts'
-import { isWorthIndexing } from '../indexing.ts'
+import { isChangedInSteps } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
 import { auditPlaceOf, insertFields, requireLookedUpTables, withUniqueName } from '../service.ts'
 import { newFields } from './new-fields.ts'
@@ -106,7 +106,7 @@ async function fitCells(
     requireUnused(field, cells, announced)
     return {}
   }
-  if (force && (await isWorthIndexing(context.db, table.id))) return defer(context, table, cells)
+  if (force && (await isChangedInSteps(context.db, table.id))) return defer(context, table, cells)
   await changeCells(context, table.id, cells, force)
   return {}
 }
