@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { purge } from '../src/tables/purge.ts'
 import { testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'
 
@@ -92,6 +95,9 @@ describe('notifications', () => {
     expect(await shown()).toEqual([rows, 3])
     expect((await post(viewer, `${two}/markRead`)).status).toBe(200)
     await app.as(owner).post(`/api/table/${table}/delete`)
+    expect(await shown()).toEqual([[], 0])
+    await purge({ ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
+    expect(await app.db.query(sql`select from tables where id = ${table}`)).toEqual([])
     expect(await shown()).toEqual([[], 0])
     // Notifications without a place stay with their user.
     expect((await post(owner, 'list')).body).toEqual(ownersRows)

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ident, sql } from '../src/platform/database/database.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { restore as restoreSpace } from '../src/spaces/service.ts'
+import { restore as restoreTable } from '../src/tables/service.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 import { NOW, sorted, taskSupport } from './support/tasks.ts'
@@ -223,26 +226,53 @@ describe('the caller’s tasks', () => {
     expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 0, overdue: 0 })
   })
 
-  it.each(['tables', 'spaces'] as const)('omit those in deleted %s, until these are restored', async (kind) => {
-    const account = await onRecord()
-    const { owner, member, space, table } = account
-    for (const caller of [owner, member]) await account.create(caller, { title: 'Of a deleted one', due_date: '2026-03-30' })
-    const { id: other, records } = await makeTable(app, account, { name: 'Others', records: [{ name: 'Ltd' }] })
-    for (const caller of [owner, member])
-      await app.as(caller).post(`/api/tasks/onRecord/${other}/${records[0]}/create`, { title: 'Kept', due_date: '2026-03-30' })
-    const seen = async (caller: Caller) => {
-      const [list, badge] = [await app.as(caller).post('/api/tasks/list', {}), await app.as(caller).post('/api/tasks/badgeCount')]
-      return [list.body.map(({ title }: { title: string }) => title), badge.body.count]
+  describe('in a deleted table or space are omitted until it is restored', () => {
+    const OF_LISTS = [{}, { search: 'of the' }, { search: 'in it' }, { include_done: true }, { updated_since: '2026-01-01 00:00:00' }]
+    const LISTS = (['my', 'delegated', 'all'] as const).flatMap((tab) => OF_LISTS.map((more) => ({ tab, ...more })))
+
+    /** The titles in each list, and the badge. */
+    async function seenBy(caller: Caller) {
+      const lists: string[][] = []
+      for (const body of LISTS) {
+        const answer = await app.as(caller).post('/api/tasks/list', body)
+        expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+        lists.push(answer.body.map(({ title }: { title: string }) => title))
+      }
+      return { lists, badge: (await app.as(caller).post('/api/tasks/badgeCount')).body.count as number }
     }
-    const id = kind === 'tables' ? table : space
-    const kept = kind === 'tables' ? [['Kept'], 1] : [[], 0]
-    for (const [deletedAt, expected] of [
-      ['2026-03-30', kept],
-      [null, [['Of a deleted one', 'Kept'], 2]],
-    ] as const) {
-      await app.db.execute(sql`update ${ident(kind)} set deleted_at = ${deletedAt}::timestamp where id = ${id}`)
-      for (const caller of [owner, member]) expect(await seen(caller)).toEqual(expected)
+
+    /** Tasks from and for the owner and a member, each of whom follows those of the other, on a record of each of two tables. */
+    async function inTwoTables() {
+      const account = await onRecord()
+      const { owner, member } = account
+      const { id: other, records } = await makeTable(app, account, { name: 'Others', records: [{ name: 'Ltd' }] })
+      const places = { 'Of the first, in it': account.path, 'Of the other, in it': `/api/tasks/onRecord/${other}/${records[0]}` }
+      const people = [owner, member]
+      const pairs = people.flatMap((from) => people.map((to) => ({ from, to })))
+      for (const [title, path] of Object.entries(places))
+        for (const { from, to } of pairs) {
+          const { body } = await app.as(from).post(`${path}/create`, { title, assignee_user_id: to.id, due_date: '2026-03-30' })
+          await Promise.all(people.map((follower) => app.as(follower).post(`/api/task/${body.id}/subscribe`)))
+        }
+      return { ...account, seen: async () => [await seenBy(owner), await seenBy(member)] }
     }
+
+    it.each([
+      ['table', ['Of the other, in it'], 2, restoreTable],
+      ['space', [], 0, restoreSpace],
+    ] as const)('%s', async (kind, left, badge, restore) => {
+      const { owner, seen, ...ids } = await inTwoTables()
+      const before = await seen()
+      expect(before.map(({ lists }) => lists.map((titles) => titles.length))).toEqual(
+        Array(2).fill([4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 8, 8, 8, 8, 8]),
+      )
+      expect(before.map((one) => one.badge)).toEqual([4, 4])
+      expect((await app.as(owner).post(`/api/${kind}/${ids[kind]}/delete`)).status).toBe(200)
+      const kept = (titles: string[]) => titles.filter((title) => (left as readonly string[]).includes(title))
+      expect(await seen()).toEqual(before.map(({ lists }) => ({ lists: lists.map(kept), badge })))
+      await restore(systemContext(app.deps), ids[kind])
+      expect(await seen()).toEqual(before)
+    })
   })
 
   it('on records are counted for the owner, who is not a member of any space', async () => {

@@ -74,12 +74,12 @@ const isInReach = (reader: NotificationReader): Sql => sql`(n.space_id is null o
 
 /**
  * True if the user may see the table of the task, or the task is standalone. Each task is in the space of its table, and is deleted with the
- * table, so the condition reads the user's spaces and the few tables that are deleted but can be restored, once per statement. To read all
- * tables of the user took longer than to count the tasks.
+ * table, so the condition reads the user's spaces and the tables that are deleted but can be restored, once per statement. An array of the spaces
+ * would be compared one by one with each task: with one space it takes a tenth less, with a thousand three times as long.
  * @param task alias of a row with space_id and table_id
  */
 export const inReach = (task: Sql, reader: NotificationReader): Sql => sql`(${task}.space_id is null or (
-    ${task}.space_id = any (array(${spacesOf(reader)}))
+    ${task}.space_id in (${spacesOf(reader)})
     and ${task}.table_id not in (select t.id from tables t where t.account_id = ${reader.accountId} and t.deleted_at is not null)))`
 
 /** Selects the ids of the spaces that the user may see. */
