@@ -105,6 +105,21 @@ it('reads nothing ahead for changed tasks, which may be many, nor for a cursor w
   expect(log).toEqual(['checked', 'checked', 'checked', 'checked'])
 })
 
+it('measures a tab of many short tasks no more often if its pages are long', async () => {
+  const { member, keys, account } = await onRecord()
+  await app.db.execute(sql`
+    insert into tasks (account_id, creator_user_id, assignee_user_id, title, details, created_at, updated_at)
+    select ${account.id}, ${member.id}, ${member.id}, 'Task ' || n, repeat('a', 100), now(), now() from generate_series(1, 200) n`)
+  await mine(keys.personal)
+  const log = watched()
+  for (const limit of [200, 200, 50, 200]) {
+    const { body } = await mine(keys.personal, { limit })
+    expect(JSON.stringify(body).length > 100_000).toBe(limit === 200)
+  }
+  // The first of them is longer than the page after which the tab was measured.
+  expect(log.filter((entry) => entry === 'list')).toHaveLength(5)
+})
+
 it('measures a tab again after fifty pages, because it may have grown', async () => {
   const { create, member, keys } = await onRecord()
   const task = await create(member, { title: 'One' })

@@ -8,7 +8,7 @@ import { type ChangeSource, taskColumns } from '../queries.ts'
 import { RecordTaskQuery, type Task, TaskQuery } from '../schema.ts'
 import { writeTasks } from '../task-json.ts'
 import { conditionsOf, searchOf } from './search.ts'
-import { isShortTab, isToBeMeasured, noteSize, type Size, type TaskReader, type UserQuery } from './short-tabs.ts'
+import { countPage, isShortTab, noteSize, type Size, type TaskReader, type UserQuery } from './short-tabs.ts'
 
 /** The tasks of one record. */
 export async function listOnRecord(
@@ -53,8 +53,10 @@ export async function listOfUser(db: Database, reach: TaskReader, { limit, offse
   const ask = isShortTab(db, reach, query) ? db.readShortPrinted : db.listPrinted
   const statement = pageOfUser(reach, query, { limit, offset })
   const list = await page(ask, { statement, parts: () => ofUser(reach, query), limit, offset })
-  if (isToBeMeasured(db, reach, query, list))
-    noteSize(db, reach, query, await sizeOf(db.listPrinted, ofUser(reach, { ...query, search: '' })))
+  if (countPage(db, reach, query, list)) {
+    const size = await sizeOf(db.listPrinted, ofUser(reach, { ...query, search: '' }))
+    noteSize(db, reach, query, { ...size, page: list })
+  }
   return list
 }
 

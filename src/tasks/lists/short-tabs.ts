@@ -25,26 +25,50 @@ const SHORT_BYTES = 100_000
 const MOST_WORDS = 3
 /** After so many pages a tab is measured again, because its tasks may have become more or longer. */
 const PAGES_BETWEEN = 50
+/** A page that is so many times as long as any other since the tab was measured shows that its texts may have grown. */
+const GROWN = 1.2
 const MOST_NOTED = 10_000
-/** The tabs of users as they were when they were last measured, with the pages read since then. */
-const tabs = memo((_: Database) => new BoundedMap<string, { isShort: boolean; pages: number }>(MOST_NOTED))
+interface Tab {
+  isShort: boolean
+  /** How many pages were read since it was measured. */
+  pages: number
+  /** The bytes of the longest page since then, as JSON. */
+  longest: number
+}
+
+/** The tabs of users that had few tasks when they were last measured. */
+const tabs = memo((_: Database) => new BoundedMap<string, Tab>(MOST_NOTED))
 const tabName = ({ userId }: TaskReader, { tab, include_done }: UserQuery) => `${userId} ${tab} ${include_done === true}`
 
 /** Whether a page of the tab is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
 export const isShortTab = (db: Database, reach: TaskReader, query: UserQuery): boolean =>
   query.tab !== 'all' && searchOf(query).words.length <= MOST_WORDS && tabs(db).get(tabName(reach, query))?.isShort === true
 
-/** Counts a page of the tab. A tab that has only been searched is not measured, because a search does not tell how many tasks are in it. */
-export function isToBeMeasured(db: Database, reach: TaskReader, query: UserQuery, { total = 0, bytes }: WrittenList<Task>): boolean {
+/**
+ * Counts a page of the tab. A tab that has only been searched is not measured, because a search does not tell how many tasks are in it.
+ * @returns whether the tab should be measured now: at first, at times, and when a page is so long that the texts may have grown
+ */
+export function countPage(db: Database, reach: TaskReader, query: UserQuery, { total = 0, bytes }: WrittenList<Task>): boolean {
   if (query.tab === 'all') return false
+  const name = tabName(reach, query)
   const isSearch = searchOf(query).words.length > 0
-  const tab = tabs(db).get(tabName(reach, query))
-  if (!isSearch && total > SHORT) noteSize(db, reach, query, { total, textBytes: 0 })
-  else if (tab) return ++tab.pages % PAGES_BETWEEN === 0 || (tab.isShort && bytes > SHORT_BYTES)
-  else return !isSearch
-  return false
+  if (!isSearch && total > SHORT) {
+    tabs(db).delete(name)
+    return false
+  }
+  const tab = tabs(db).get(name)
+  if (!tab) return !isSearch
+  const hasGrown = bytes > Math.max(SHORT_BYTES, GROWN * tab.longest)
+  tab.longest = Math.max(tab.longest, bytes)
+  return ++tab.pages % PAGES_BETWEEN === 0 || (tab.isShort && hasGrown)
 }
 
-export function noteSize(db: Database, reach: TaskReader, query: UserQuery, { total, textBytes }: Size): void {
-  tabs(db).set(tabName(reach, query), { isShort: total <= SHORT && textBytes <= SHORT_BYTES, pages: 0 })
+/** @param page the one after which the tab was measured */
+export function noteSize(
+  db: Database,
+  reach: TaskReader,
+  query: UserQuery,
+  { total, textBytes, page }: Size & { page: WrittenList<Task> },
+): void {
+  tabs(db).set(tabName(reach, query), { isShort: total <= SHORT && textBytes <= SHORT_BYTES, pages: 0, longest: page.bytes })
 }
