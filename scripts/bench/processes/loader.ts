@@ -133,10 +133,11 @@ function repeat({ open, request, expected, end, turn }: Repeated, report: LoadRe
 const HEAD_ENDS = '\r\n\r\n'
 const LENGTH = '\r\ncontent-length: '
 
-/** The bytes of a whole answer that begins like this. It has a Content-Length, in the case in which Node writes it. */
+/** The bytes of a whole answer that begins like this. @throws Error without a Content-Length in the case in which Node writes it */
 function lengthOf(answer: Buffer): number {
   const head = answer.indexOf(HEAD_ENDS)
+  if (head < 0) return Number.POSITIVE_INFINITY
   const at = answer.indexOf(LENGTH)
-  if (head < 0 || at < 0) return Number.POSITIVE_INFINITY
+  if (at < 0 || at > head) throw new Error(`An answer has no Content-Length: ${answer.toString('latin1', 0, head)}`)
   return head + HEAD_ENDS.length + Number.parseInt(answer.toString('latin1', at + LENGTH.length, at + LENGTH.length + 9), 10)
 }
