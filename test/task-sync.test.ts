@@ -224,12 +224,32 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
+interface Explained {
+  'QUERY PLAN': [{ Plan: PlanNode }]
+}
+
 /** Runs the statement. @returns its scans */
 async function scansOf({ text, values }: Statement): Promise<PlanNode[]> {
-  const explained = { text: `explain (analyze, format json) ${text}`, values }
-  const [row] = await app.db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(explained)
+  const [explained] = await app.db.query<Explained>({ text: `explain (analyze, format json) ${text}`, values })
+  return scansIn(explained)
+}
+
+/** As above, by the plan that PostgreSQL makes without the values, as it may for a prepared statement. The values must be numbers. */
+async function scansOfGenericPlan({ text, values }: Statement): Promise<PlanNode[]> {
+  const client = await app.db.connect()
+  try {
+    await client.query('set plan_cache_mode = force_generic_plan')
+    await client.query(`prepare page as ${text}`)
+    const { rows } = await client.query<Explained>(`explain (analyze, format json) execute page (${values.map(Number).join()})`)
+    return scansIn(rows[0])
+  } finally {
+    await client.end()
+  }
+}
+
+function scansIn(explained: Explained | undefined): PlanNode[] {
   const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)]
-  return row ? nodesIn(row['QUERY PLAN'][0].Plan).filter((node) => /Scan/.test(node['Node Type'])) : []
+  return explained ? nodesIn(explained['QUERY PLAN'][0].Plan).filter((node) => /Scan/.test(node['Node Type'])) : []
 }
 
 /** Returns the number of rows that a statement has read, with those that it then discarded. */
@@ -278,8 +298,9 @@ it.each([
   const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:list') ?? []
   spy.mockRestore()
   expect([rows.length, total]).toEqual([50, count])
-  const scans = await scansOf(statement as Statement)
-  // The other scan counts them all: in this index alone, once the table is vacuumed.
-  const ofPage = scans.find((node) => node['Node Type'] === 'Index Scan' && node['Index Name'] === `tasks_due_of_${index}_idx`)
-  expect(ofPage?.['Actual Rows']).toBeLessThan(250)
+  for (const scans of [await scansOf(statement as Statement), await scansOfGenericPlan(statement as Statement)]) {
+    // The other scan counts them all: in this index alone, once the table is vacuumed.
+    const ofPage = scans.find((node) => node['Node Type'] === 'Index Scan' && node['Index Name'] === `tasks_due_of_${index}_idx`)
+    expect(ofPage?.['Actual Rows']).toBeLessThan(250)
+  }
 })

@@ -14,7 +14,7 @@ export const docs = operationDocs('Tables', {
     summary: 'List the indexes of a table',
     description:
       'The primary key comes first, then the indexes that views and queries of the table need, in the order in which they are built, then ' +
-      'all others. Indexes of tables with 5,000 records or more are created and dropped automatically.',
+      'all others. Indexes of tables with more than 5,000 records are created and dropped automatically.',
     example: { output: { rows: [index] } },
   },
 })
