@@ -240,7 +240,7 @@ describe('the clean-up', () => {
     const copy = await as.post(`${record.table.path}/records/create`, { data: { file: [kept] } })
     await as.post(`${record.path}/update`, { data: { file: [] } })
     const there = async () =>
-      Promise.all([unused, commented, kept, gone].map(async ({ path }) => (await app.deps.storage.read(path)) !== null))
+      Promise.all([unused, commented, kept, gone].map(async ({ path }) => (await app.deps.storage.size(path)) !== null))
 
     await sweepAfter(20)
     expect(await there()).toEqual([true, true, true, true])

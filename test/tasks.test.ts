@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
-import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { recordsOf, type Statement, sql } from '../src/platform/database/database.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { lockWaits } from './support/servers.ts'
@@ -480,6 +480,34 @@ describe('getting a task', () => {
     expect(await app.as(keys.personal).rpc.tasks.get.query({ task_id: task.id })).toEqual(body)
     // An account key reads as the owner, who follows no task here.
     expect((await app.as(keys.account).get(`/api/task/${task.id}/get`)).body.subscribed).toBe(false)
+  })
+
+  it('is read by the same plan for all tasks, also with many comments', async () => {
+    const { create, member } = await onRecord()
+    const { body: task } = await create(member, { title: 'Call' })
+    await app.db.execute(sql`insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
+      select ${task.account_id}::int, ${task.id}::int, ${member.id}::int, 'Ada', repeat('x', 1500), now() from generate_series(1, 5000) n`)
+    await app.db.execute(sql`analyze task_comments`)
+    const spy = vi.spyOn(app.deps.db, 'readShortPrinted')
+    const { body } = await app.as(member).get(`/api/task/${task.id}/get`)
+    const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:get') ?? []
+    spy.mockRestore()
+    expect([body.comment_count, body.recent_comments.length]).toEqual([5000, 20])
+    const { text, values } = statement as Statement
+    const client = await app.db.connect()
+    const costBy = async (mode: 'custom' | 'generic') => {
+      await client.query(`set plan_cache_mode = force_${mode}_plan`)
+      const bound = values.map((value) => (value === null ? 'null' : client.escapeLiteral(`${value}`)))
+      const { rows } = await client.query(`explain (format json) execute detail (${bound.join()})`)
+      return rows[0]['QUERY PLAN'][0].Plan['Total Cost']
+    }
+    try {
+      await client.query(`prepare detail as ${text}`)
+      // PostgreSQL plans a statement anew each time while it takes the plan for all values to be dearer.
+      expect(await costBy('generic')).toBeLessThan((await costBy('custom')) + 5)
+    } finally {
+      await client.end()
+    }
   })
 
   it('has no record title if the table has no text field', async () => {

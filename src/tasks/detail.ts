@@ -17,8 +17,11 @@ import { taskColumns } from './queries.ts'
 import type { TaskDetail } from './schema.ts'
 import { writeTaskDetail } from './task-json.ts'
 
-/** The number of comments in a task's detail (api.md, Limits). */
-const RECENT_COMMENTS = 20
+/**
+ * The number of comments in a task's detail (api.md, Limits). It is a literal, because PostgreSQL supposes that a bound limit returns a tenth of the
+ * rows: with many comments it would then plan the statement anew each time.
+ */
+const RECENT_COMMENTS = sql`20`
 
 export type WrittenDetail = Answer<WrittenJson<TaskDetail>>
 
