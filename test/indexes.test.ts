@@ -460,7 +460,7 @@ describe('the job', () => {
     expect(await jobsOf(table)).toBe(1)
   })
 
-  test('starts as soon as a batch makes the table large enough', async () => {
+  test('starts as soon as a batch makes the table large enough, and each time its ids have doubled', async () => {
     const table = await largeTable(0)
     await run(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(1, 4998)`)
     const batch = async (size: number) => {
@@ -469,6 +469,8 @@ describe('the job', () => {
       return jobsOf(table)
     }
     expect([await batch(2), await batch(1), await batch(100)]).toEqual([0, 1, 1])
+    await run(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(5102, 9999)`)
+    expect([await batch(1), await batch(1), await batch(100)]).toEqual([1, 2, 2])
     await adapt(context(), { table_id: table })
     expect((await listed(table)).length).toBeGreaterThan(1)
   })

@@ -90,8 +90,11 @@ export async function createBatch(
   return answer
 }
 
-/** Batches check the table's indexes once for as many records as a table without indexes has at most, first with the record after those. */
-const stepOf = (id: number) => Math.floor((id - 1) / FEW_RECORDS)
+/**
+ * Batches check the table's indexes with the first record that a table without indexes cannot have, and then each time its ids have doubled: each check
+ * costs as much as several batches. Every five minutes a job checks all tables.
+ */
+const stepOf = (id: number) => Math.max(-1, Math.floor(Math.log2((id - 1) / FEW_RECORDS)))
 
 /** Inserts the records and holds their files. @returns none if the definition is outdated */
 async function insertCells(context: Context, definition: TableDef, cells: readonly Cells[]): Promise<InsertedRows> {
