@@ -91,10 +91,11 @@ export async function createBatch(
 }
 
 /**
- * Batches check the table's indexes with the first record that a table without indexes cannot have, and then each time its ids have doubled: each check
- * costs as much as several batches. Every five minutes a job checks all tables.
+ * Batches check the table's indexes when its ids exceed the number of records that need none, each time they have doubled, and each time they pass
+ * another 100,000, as a table that is emptied and filled again has high ids. Each check costs as much as several batches. Where records were deleted
+ * it may come too early; then a job finds the table within five minutes.
  */
-const stepOf = (id: number) => Math.max(-1, Math.floor(Math.log2((id - 1) / FEW_RECORDS)))
+const stepOf = (id: number) => (id <= FEW_RECORDS ? -1 : Math.floor(Math.log2((id - 1) / FEW_RECORDS)) + Math.floor(id / 100_000))
 
 /** Inserts the records and holds their files. @returns none if the definition is outdated */
 async function insertCells(context: Context, definition: TableDef, cells: readonly Cells[]): Promise<InsertedRows> {

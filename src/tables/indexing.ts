@@ -21,6 +21,7 @@ export const FEW_RECORDS = 5_000
 /** The fields of a table with more records are changed in steps, so that readers and writers wait only for a moment. */
 const CHANGED_AT_ONCE = 10_000
 
+/** A row has a header of 24 bytes, a pointer of 4, and at least its id, version and times. */
 const LEAST_BYTES_OF_RECORD = 50
 /** A smaller table has few records. */
 export const MIN_BYTES = FEW_RECORDS * LEAST_BYTES_OF_RECORD
@@ -36,7 +37,10 @@ export async function enqueueIndexing({ db, jobs }: Pick<Context, 'db' | 'jobs'>
 /** Whether a change of all cells of the table may take so long that it is made in steps. */
 export const isChangedInSteps = (db: Database, tableId: number): Promise<boolean> => mayExceed(db, tableId, CHANGED_AT_ONCE)
 
-/** False if the table has no more than so many records, as its size shows where that is known. */
+/**
+ * False if the table has no more than so many records. It may be true for fewer, as the size of the table decides; only on a node, in a transaction, they
+ * are counted.
+ */
 async function mayExceed(db: Database, tableId: number, records: number): Promise<boolean> {
   if (isOnNode(db, tableId) && db.inTransaction()) return exceeds(db, tableId, records)
   const [table] = await db
