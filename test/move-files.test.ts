@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { moveFiles } from '../scripts/files-move.ts'
 import { relocate } from '../src/files/relocation.ts'
@@ -127,11 +128,22 @@ test('damaged files and objects of others stay where they are', async () => {
   for (const path of ['backup.tar', shorter, changed]) await old.remove(path)
 })
 
-test('a copy that reads back differently is noticed, and the file stays', async () => {
+test('a copy that reads back differently is noticed, and the file stays and is closed', async () => {
   const { account, paths } = await withFiles(['precious'])
   const [path = ''] = paths
   const lying = { ...current, write: (key: string) => current.write(key, Buffer.from('precioux')) }
-  await expect(relocate(app.db, old, lying)).rejects.toThrow('differs after it was written')
+  const read: (Readable | null)[] = []
+  const watched = {
+    ...old,
+    read: async (key: string) => {
+      const bytes = await old.read(key)
+      read.push(bytes)
+      return bytes
+    },
+  }
+  await expect(relocate(app.db, watched, lying)).rejects.toThrow('differs after it was written')
+  // Also what the other storage has not read: a file that stays open is a fault.
+  expect(read.map((bytes) => bytes?.destroyed)).toEqual([true, true])
   expect([await old.size(path), await hostOf(path)]).toEqual([8, 'local'])
   await relocate(app.db, old, current)
   expect((await app.as(account.member).get(`/api/file/${path}`)).body).toBe('precious')

@@ -69,7 +69,8 @@ async function moveBytes(db: Database, { from, to, key, row }: Move, done: Reloc
   if (!same(await digest(to, key), source)) {
     const bytes = await from.read(key)
     if (!bytes) return
-    await to.write(key, bytes)
+    // A storage that fails may not have read the bytes to their end.
+    await to.write(key, bytes).finally(() => bytes.destroy())
     if (!same(await digest(to, key), source))
       throw new Error(`${key} differs after it was written to the new storage; the old storage keeps it`)
   }
