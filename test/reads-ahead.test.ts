@@ -120,6 +120,25 @@ it('measures a tab of many short tasks no more often if its pages are long', asy
   expect(log.filter((entry) => entry === 'list')).toHaveLength(5)
 })
 
+it('measures a tab again when its texts have grown little by little', async () => {
+  const { member, keys, account } = await onRecord()
+  await app.db.execute(sql`
+    insert into tasks (account_id, creator_user_id, assignee_user_id, title, details, created_at, updated_at)
+    select ${account.id}, ${member.id}, ${member.id}, 'Task', repeat('a', 1500), now(), now() from generate_series(1, 50) n`)
+  for (let round = 0; round < 2; round++) await mine(keys.personal)
+  const log = watched()
+  await mine(keys.personal)
+  expect(log.splice(0)).toEqual(TOGETHER)
+  // Each page has an eighth more than the one before.
+  for (const length of [1750, 2050, 2400]) {
+    await app.db.execute(sql`update tasks set details = repeat('a', ${length}::int) where assignee_user_id = ${member.id}`)
+    await mine(keys.personal)
+  }
+  log.splice(0)
+  await mine(keys.personal)
+  expect(log).toEqual(ONE_BY_ONE)
+})
+
 it('measures a tab again after fifty pages, because it may have grown', async () => {
   const { create, member, keys } = await onRecord()
   const task = await create(member, { title: 'One' })

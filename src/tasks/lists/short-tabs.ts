@@ -25,15 +25,16 @@ const SHORT_BYTES = 100_000
 const MOST_WORDS = 3
 /** After so many pages a tab is measured again, because its tasks may have become more or longer. */
 const PAGES_BETWEEN = 50
-/** A page that is so many times as long as any other since the tab was measured shows that its texts may have grown. */
+/** A page that is so many times as long as the one after which the tab was measured shows that its texts may have grown. */
 const GROWN = 1.2
 const MOST_NOTED = 10_000
+
 interface Tab {
   isShort: boolean
   /** How many pages were read since it was measured. */
   pages: number
-  /** The bytes of the longest page since then, as JSON. */
-  longest: number
+  /** The bytes of the page after which it was measured, as JSON. */
+  pageBytes: number
 }
 
 /** The tabs of users that had few tasks when they were last measured. */
@@ -58,8 +59,7 @@ export function countPage(db: Database, reach: TaskReader, query: UserQuery, { t
   }
   const tab = tabs(db).get(name)
   if (!tab) return !isSearch
-  const hasGrown = bytes > Math.max(SHORT_BYTES, GROWN * tab.longest)
-  tab.longest = Math.max(tab.longest, bytes)
+  const hasGrown = bytes > Math.max(SHORT_BYTES, GROWN * tab.pageBytes)
   return ++tab.pages % PAGES_BETWEEN === 0 || (tab.isShort && hasGrown)
 }
 
@@ -70,5 +70,5 @@ export function noteSize(
   query: UserQuery,
   { total, textBytes, page }: Size & { page: WrittenList<Task> },
 ): void {
-  tabs(db).set(tabName(reach, query), { isShort: total <= SHORT && textBytes <= SHORT_BYTES, pages: 0, longest: page.bytes })
+  tabs(db).set(tabName(reach, query), { isShort: total <= SHORT && textBytes <= SHORT_BYTES, pages: 0, pageBytes: page.bytes })
 }
