@@ -415,6 +415,28 @@ describe('a build', () => {
     expect(names.includes('idx_layout_due')).toBe(!saved)
   })
 
+  test('leaves nothing that a calendar view takes for its index', async () => {
+    const table = await largeTable(6_000)
+    const calendar = { type: 'calendar', config: { startField: 'due' } }
+    await newView(table, calendar)
+    await adapt(context(), { table_id: table })
+    await run(`drop index t${table}.idx_layout_due`)
+    const old = await app.db.connect()
+    await old.query('begin isolation level repeatable read')
+    await old.query('select count(*) from tables')
+    const job = adapt(context(), { table_id: table })
+    try {
+      await expect.poll(() => builders(table)).toHaveLength(1)
+      expect(await real(table)).toContainEqual(expect.objectContaining({ name: 'idx_layout_due', valid: false }))
+      const saved = await app.as(account.admin).post(`/api/table/${table}/views/create`, { name: 'Another', ...calendar })
+      expect(saved.status, JSON.stringify(saved.body)).toBe(200)
+      expect(await real(table)).toContainEqual(expect.objectContaining({ name: 'idx_layout_due', valid: true }))
+    } finally {
+      await old.end()
+      await job
+    }
+  })
+
   test('ends without an error when its table is deleted', async () => {
     const table = await largeTable(21_000)
     const old = await app.db.connect()

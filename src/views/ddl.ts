@@ -18,10 +18,18 @@ export async function createLayoutIndex(db: Database, tableId: number, name: str
   // The same order as queries print: empty values first, ties by id.
   const key = indexKey(field) ?? ident(field.id)
   await settle(db, tableId)
+  await dropUnusable(db, tableId, name)
   await db.execute(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${key} nulls first, id)`)
 }
 
 export async function dropLayoutIndex(db: Database, tableId: number, name: string): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`drop index if exists ${ident(`t${tableId}`)}.${ident(name)}`)
+}
+
+/** Drops what a build has left that was cancelled, perhaps by `settle`: `create index if not exists` takes it for the index. */
+async function dropUnusable(db: Database, tableId: number, name: string): Promise<void> {
+  const index = sql`${ident(`t${tableId}`)}.${ident(name)}`
+  const found = await db.query(sql`select from pg_index where indexrelid = to_regclass(${index.sql}) and not indisvalid`)
+  if (found.length) await db.execute(sql`drop index ${index}`)
 }
