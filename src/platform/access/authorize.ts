@@ -25,7 +25,7 @@ import {
   systemActor,
   verified,
 } from './authenticate.ts'
-import { type FoundCaller, forget, foundCaller, lastingOf, noteUse, recall, remember } from './remembered-access.ts'
+import { type FoundCaller, forget, foundCaller, lastingOf, noteUse, recall, remember, rememberRow } from './remembered-access.ts'
 
 export type Role = 'viewer' | 'member' | 'admin'
 /** The right that a procedure needs: `read` requires the role viewer, `write` requires member, `admin` requires admin. */
@@ -75,6 +75,8 @@ export interface Access {
   alongside?: Alongside
   /** What the procedure answers, read together with the access check (read-ahead.ts). Not for a procedure whose ids are in the body. */
   ahead?: ReadAhead<unknown>
+  /** Whether a caller may be admitted from memory, for a mutation that usually needs one short write (presumed-access.ts). */
+  isPresumed?: boolean
   /** Whether the procedure writes, which a read-only key may not; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'
   /** Where the ids of the resource are sent. Ids in the path are checked before the body is read. */
@@ -119,13 +121,7 @@ const NOBODY: Admission = { actor: { ...systemActor, kind: 'system' }, row: {} }
  * @throws AppError 401, 403, 404; 400 for an id that is not a whole number
  */
 export async function admit(asking: AccessRequest, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> {
-  if (access.callers.length === 0) {
-    const exceeded = asking.onAnonymous()
-    // Strangers behind the address of a user could otherwise keep the user from signing in.
-    if (exceeded && !access.hasOwnThrottle) throw exceeded
-    if (isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
-    return NOBODY
-  }
+  if (access.callers.length === 0) return admitAnyone(asking, access, isWrite)
   const { resource, alongside } = access
   const { db, now } = asking
   const credentials = knownCredentials(asking)
@@ -139,19 +135,30 @@ export async function admit(asking: AccessRequest, access: Access, isWrite: bool
   if (resource) checkResource(resource, row, ids, actor, access)
   else if (access.isOwnerOnly) checkOwner(actor)
   if (found.isLookedUp) remember(db, credentials, found.caller, { lasting: resource?.lasting, ids: question.ids, row })
+  if (isWrite && resource?.comparable)
+    rememberRow(db, credentials, found.caller, { comparable: resource.comparable, ids: question.ids, row })
   return { actor, row }
+}
+
+/** @throws AppError 403, 429 */
+function admitAnyone({ onAnonymous, isCrossSite }: AccessRequest, { hasOwnThrottle }: Access, isWrite: boolean): Admission {
+  const exceeded = onAnonymous()
+  // Strangers behind the address of a user could otherwise keep the user from signing in.
+  if (exceeded && !hasOwnThrottle) throw exceeded
+  if (isWrite && isCrossSite) throw forbidden(CROSS_SITE)
+  return NOBODY
 }
 
 const isElsewhere = (row: object): boolean => 'is_elsewhere' in row && row.is_elsewhere === true
 
-function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
+export function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
   if (!(allowed as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, allowed))
   if (actor.kind === 'session' && isWrite && isCrossSite) throw forbidden(CROSS_SITE)
   const writes = (effect ?? (isWrite ? 'write' : 'read')) === 'write'
   if (actor.readOnly && writes) throw forbidden('API key is read-only')
 }
 
-function checkResource(resource: Resource, row: object, ids: Record<string, unknown>, actor: Actor, access: Access): void {
+export function checkResource(resource: Resource, row: object, ids: Record<string, unknown>, actor: Actor, access: Access): void {
   for (const { name } of resource.ids) requireWholeNumber(name, ids[name])
   try {
     for (const { thing, found } of resource.ids) if ((row as Record<string, unknown>)[found] == null) throw notFound(thing)
@@ -176,7 +183,7 @@ function requireWholeNumber(name: string, value: unknown): void {
 }
 
 /** The ids as values of the statement. An id that no row can have is bound as -1. */
-function boundIds(resource: Resource, ids: Record<string, unknown>): ResourceIds {
+export function boundIds(resource: Resource, ids: Record<string, unknown>): ResourceIds {
   const bound: ResourceIds = {}
   for (const { name } of resource.ids) {
     const value = ids[name]
@@ -204,7 +211,7 @@ async function find(asking: AccessRequest, question: AccessQuestion & { resource
     // The statement is prepared: planning takes 0.8 ms, six times as long as running it.
     const [found] = await db.readShort<PrincipalRow & Versioned>(accessStatement(question, db), 'who')
     const row = verified(found, asking)
-    const caller = known?.version === row.access_version ? known : foundCaller(row, row.access_version, now)
+    const caller = known?.version === row.access_version ? known : foundCaller(row, row.access_version, now, known)
     return { caller, row, isLookedUp: true }
   } catch (error) {
     const without = resource?.without

@@ -7,7 +7,7 @@ import { BoundedMap } from '../collections/bounded-map.ts'
 import type { Database } from '../database/database.ts'
 import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
-import type { Lasting, ResourceIds } from './access-statement.ts'
+import type { Comparable, Lasting, ResourceIds } from './access-statement.ts'
 import { type Actor, actorOf, isNoted, type KnownCredentials, nameOf, type PrincipalRow, refusalOf, type Validity } from './authenticate.ts'
 
 const MOST_CALLERS = 4_000
@@ -27,6 +27,8 @@ export interface FoundCaller {
   lastSeenAt: string | null
   /** The lasting parts of resources, by their list of columns and their id. */
   readonly parts: Map<readonly string[], BoundedMap<number, object>>
+  /** By procedure, when a presumption about the caller was last of no use (presumed-access.ts). */
+  readonly forgone: Map<object, number>
 }
 
 const rememberedBy = memo((_: Database) => new BoundedMap<string, FoundCaller>(MOST_CALLERS))
@@ -47,7 +49,8 @@ export function recall(db: Database, credentials: KnownCredentials, { ip, now }:
 export const lastingOf = (caller: FoundCaller, { columns, id }: Lasting, ids: ResourceIds): object | undefined =>
   caller.parts.get(columns)?.get(ids[id] ?? -1)
 
-export function foundCaller(row: PrincipalRow, version: string | null, now: Date): FoundCaller {
+/** @param before what was known of the caller until now */
+export function foundCaller(row: PrincipalRow, version: string | null, now: Date, before?: FoundCaller): FoundCaller {
   const { p_kind, p_expires_at, p_ip_allowlist, p_last_seen_at } = row
   return {
     actor: Object.freeze(actorOf(row)),
@@ -56,6 +59,7 @@ export function foundCaller(row: PrincipalRow, version: string | null, now: Date
     foundAt: now.getTime(),
     lastSeenAt: p_last_seen_at,
     parts: new Map(),
+    forgone: before?.forgone ?? new Map(),
   }
 }
 
@@ -73,9 +77,48 @@ export function remember(
   if (!lasting) return
   const parts = caller.parts.get(lasting.columns) ?? new BoundedMap<number, object>(MOST_PARTS)
   caller.parts.set(lasting.columns, parts)
-  const part = Object.fromEntries(lasting.columns.map((column) => [column, (row as Record<string, unknown>)[column]]))
-  parts.set(ids[lasting.id] ?? -1, Object.freeze(part))
+  parts.set(ids[lasting.id] ?? -1, picked(row, lasting.columns))
 }
+
+/** The rows that were read last, of all callers. Texts in them count as characters. */
+const MOST_ROWS = 5_000
+const MOST_CHARACTERS = 2_000_000
+
+interface ComparableRow {
+  /** Of the caller's access, with which it was read. */
+  version: string
+  row: object
+}
+
+const comparableRows = memo((_: Database) => new BoundedMap<string, ComparableRow>(MOST_ROWS, MOST_CHARACTERS))
+
+/** Remembers a row that the caller was admitted to. */
+export function rememberRow(
+  db: Database,
+  credentials: KnownCredentials,
+  { version }: FoundCaller,
+  { comparable, ids, row }: { comparable: Comparable; ids: ResourceIds; row: object },
+): void {
+  if (db.inTransaction() || version === null || !comparable.same(row)) return
+  const kept = picked(row, comparable.columns)
+  comparableRows(db).set(rowName(credentials, comparable, ids), { version, row: kept }, JSON.stringify(kept).length)
+}
+
+/** The row as it was when the caller was last admitted to it with the access that they still had then. */
+export function recallRow(
+  db: Database,
+  credentials: KnownCredentials,
+  caller: FoundCaller,
+  { comparable, ids }: { comparable: Comparable; ids: ResourceIds },
+): object | undefined {
+  const known = comparableRows(db).get(rowName(credentials, comparable, ids))
+  return known?.version === caller.version ? known?.row : undefined
+}
+
+const rowName = (credentials: KnownCredentials, { id }: Comparable, ids: ResourceIds): string => `${nameOf(credentials)} ${id} ${ids[id]}`
+
+const picked = (row: object, columns: readonly string[]): object =>
+  Object.freeze(Object.fromEntries(columns.map((column) => [column, (row as Record<string, unknown>)[column]])))
 
 /** Counts a use of the credentials. @returns the last one that was noted before; if that was long ago, this one is to be noted */
 export function noteUse(caller: FoundCaller, now: Date): string | null {

@@ -22,6 +22,7 @@ export interface TableRow extends SpaceRow {
 }
 export interface RecordRow extends TableRow {
   record_id: number
+  /** Not there for a procedure with `isPresumed`. */
   record_version: number
   /** True if the record is on another server, where `completed` reads it. */
   is_elsewhere?: boolean
@@ -113,11 +114,16 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
 }
 
 function renamedLasting(
-  { id, columns, others }: Lasting,
+  { id, columns, others, presumed }: Lasting,
   names: Record<string, string>,
   original: (ids: Record<string, number>) => Record<string, number>,
 ): Lasting {
-  return { id: names[id] ?? id, columns, ...(others && { others: (ids, db, subject) => others(original(ids), db, subject) }) }
+  return {
+    id: names[id] ?? id,
+    columns,
+    ...(others && { others: (ids, db, subject) => others(original(ids), db, subject) }),
+    ...(presumed && { presumed: (ids) => presumed(original(ids)) }),
+  }
 }
 
 /** A record with its table. @param more columns of the record, `r` */
@@ -159,7 +165,7 @@ export const recordResource: Resource<RecordRow> = {
     db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${recordToRead(ids.record_id)}`) : recordOfTable(ids),
   composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
   idsInText: ['table_id'],
-  lasting: { ...LASTING_TABLE, others: (ids, db) => recordAlone(ids, db) },
+  lasting: { ...LASTING_TABLE, others: (ids, db) => recordAlone(ids, db), presumed: ({ record_id }) => ({ record_id }) },
   completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
   without: {

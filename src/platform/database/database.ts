@@ -1,13 +1,10 @@
 /** The database of a process: one pool for Prisma and for hand-written SQL, transactions, and statements that a caller can cancel. */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
 import type * as runtime from '@prisma/client-runtime-utils'
 import pg from 'pg'
 import { runInPlace } from '../concurrency/awaited-place.ts'
 import { currentParty } from '../concurrency/party.ts'
 import { tooBusy } from '../http/errors.ts'
-import { isTracing } from '../tracing/tracing.ts'
-import { FairPool } from './fair-pool.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import { PageReader } from './page-reader.ts'
@@ -22,10 +19,12 @@ import {
   withConnection,
 } from './pooled-statements.ts'
 import { limitOfList, limitOfRecords, type Named, PreparedNames } from './prepared-statements.ts'
+import { requireNoPresumption } from './presumption.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
 import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
+import { TransactionPool } from './transaction-pool.ts'
 import { inNewTransaction, openTransaction, type Transaction } from './transactions.ts'
 
 // Required, because an import would be a second instance of the package, whose values Prisma's client does not know.
@@ -169,7 +168,10 @@ export function openDatabase(
   }
 
   async function dispatch(statement: Named, { group, isPrinted, signal, following, isList }: RunOptions): Promise<pg.QueryResult> {
+    const { name, text, values } = statement
     const transaction = openTransaction()
+    if (group !== undefined && name && !transaction) return groupedWrites.run(group, { name, text, values })
+    requireNoPresumption()
     if (transaction) return transaction.run(statement, isPrinted)
     if (signal) {
       const next = following && named(following)
@@ -178,8 +180,6 @@ export function openDatabase(
     }
     if (isList)
       return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, isPrinted, limitOfList(cancel)))
-    const { name, text, values } = statement
-    if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
     return runStatement(pool, statement, isPrinted)
   }
 
@@ -200,6 +200,7 @@ export function openDatabase(
   /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
   async function readShort({ text, values }: Statement, label: string, isPrinted = false): Promise<unknown> {
     const name = prepared.nameOf(label, text)
+    requireNoPresumption()
     const isShared = name !== undefined && !openTransaction()
     const read = isShared && (await pipelinedReads.run({ name, text, values }, isPrinted))
     return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
@@ -215,6 +216,7 @@ export function openDatabase(
     queryPrinted: async (statement, label, signal, following) =>
       (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
     queryShortPrinted: async ({ text, values }, label, following) => {
+      requireNoPresumption()
       if (openTransaction()) return null
       // A page that is not known to be short does not count as used, because it is asked for again.
       const sent = () => ({ name: label && prepared.nameOf(label, text), next: following && named(following) })
@@ -257,6 +259,7 @@ export function openDatabase(
       return prisma.client()
     },
     connect: async (silentMs = usualSilentMs) => {
+      requireNoPresumption()
       const { max: _, ...single } = connection
       const client = new pg.Client(single)
       // Without a listener the loss of the connection would end the process. The statement that is running fails as well.
@@ -277,23 +280,6 @@ export function openDatabase(
       await pool.end()
     },
   }
-}
-
-/** Prisma knows only the pool, so the pool runs Prisma's statements in the open transaction of the caller. */
-class TransactionPool extends FairPool {
-  override connect(): Promise<pg.PoolClient>
-  override connect(callback: Parameters<pg.Pool['connect']>[0]): void
-  override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
-    if (!callback) return super.connect()
-    // A statement that has waited gets its connection in the request that releases it, and its span would be there, too.
-    super.connect(isTracing() ? AsyncLocalStorage.bind(callback) : callback)
-    return undefined
-  }
-
-  override query = ((...statement: Parameters<pg.Pool['query']>) => {
-    const transaction = openTransaction()
-    return transaction ? transaction.client().then((client) => client.query(...statement)) : super.query(...statement)
-  }) as pg.Pool['query']
 }
 
 /** The instant without its fraction of a second, as the database stores it. */

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyContextConfig } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
+import type { PresumedAdmission } from '../access/presumed-access.ts'
 import type { BegunRead } from '../access/read-ahead.ts'
 import type { ReceivedBytes } from '../bytes/received-bytes.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
@@ -40,6 +41,8 @@ export interface RequestContext {
   admission?: Admission | undefined
   /** The access check, while a small body is read that has probably arrived with it (REST). */
   admitting?: Promise<Admission> | undefined
+  /** In place of both, if the caller was admitted from memory (REST). */
+  presumed?: PresumedAdmission | undefined
   /** What was read together with the access check (REST). */
   begun?: BegunRead | undefined
   /** The ids of the path (REST). */

@@ -19,7 +19,7 @@ import {
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
-import { admitCall, admittedBefore } from './admission.ts'
+import { type Admitted, admitCall, admittedBefore, presuming } from './admission.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
@@ -131,36 +131,43 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
     noteCall(request, type)
     const raw = await (request.admission ? getRawInput() : rawInput(request, access, getRawInput))
     const ids = keysOf(raw)
-    const { admission, ahead } = admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids))
-    const { actor } = admission
-    if (meta && actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
-    refuseInvalidText(raw)
-
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
-    const comparable = () => (meta?.upload ? comparableUpload(ids, request.received) : raw)
-    const headers: Headers = {}
     const ifMatch = meta?.etag === 'answered and heeded' ? versionsOf(request.ifMatch) : undefined
-    const proceed = ({ actor, row }: Admission) =>
-      next({
-        ctx: {
-          context: serviceContext(request, actor),
-          headers,
-          ifMatch,
-          received: request.received,
-          sendData: request.sendData,
-          row: row as Row,
-          /** What was read for this caller together with the access check, if anything was. */
-          ahead: ahead as Promise<Ahead> | undefined,
-          ...refs(row as Row, actor),
-        },
-      })
-    const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
-    const result =
-      key === undefined
-        ? await readingWhere(request, { type, access, row: admission.row }, () => proceed(admission))
-        : await withCurrentTable(request.deps.db, admission, admitAgain, (current) =>
-            repeatable(request, current.actor, { path, key, raw: comparable(), headers }, () => proceed(current)),
-          )
+
+    const attempt = async ({ admission, ahead }: Admitted) => {
+      if (meta && admission.actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
+      refuseInvalidText(raw)
+      const headers: Headers = {}
+      const proceed = ({ actor, row }: Admission) =>
+        next({
+          ctx: {
+            context: serviceContext(request, actor),
+            headers,
+            ifMatch,
+            received: request.received,
+            sendData: request.sendData,
+            row: row as Row,
+            /** What was read for this caller together with the access check, if anything was. */
+            ahead: ahead as Promise<Ahead> | undefined,
+            ...refs(row as Row, actor),
+          },
+        })
+      if (key === undefined) {
+        const run = () => proceed(admission)
+        return { headers, result: await readingWhere(request, { type, access, row: admission.row }, run) }
+      }
+      const comparable = meta?.upload ? comparableUpload(ids, request.received) : raw
+      const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
+      const result = await withCurrentTable(request.deps.db, admission, admitAgain, (current) =>
+        repeatable(request, current.actor, { path, key, raw: comparable, headers }, () => proceed(current)),
+      )
+      return { headers, result }
+    }
+
+    const admitted = async () => admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids))
+    const { headers, result } = await (access.isPresumed
+      ? presuming(request, access, { ids, key, admitted, attempt })
+      : attempt(await admitted()))
     for (const name in headers) request.setHeader(name, headers[name] as string)
     return embedded(request, type, result)
   })
@@ -197,6 +204,7 @@ interface Options<Row extends object = object, Ahead = never> {
   isSilent?: boolean
   isOwnerOnly?: boolean
   hasOwnThrottle?: boolean
+  isPresumed?: boolean
   readsPrimary?: boolean
   prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */
