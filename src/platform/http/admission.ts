@@ -77,11 +77,7 @@ export async function admitCall(
  * @returns undefined if the access has to be checked first
  * @throws AppError 429, but 401 if the credentials do not count any more
  */
-export async function presumeFor(
-  request: RequestContext,
-  access: Access,
-  ids: Record<string, unknown>,
-): Promise<PresumedAdmission | undefined> {
+async function presumeFor(request: RequestContext, access: Access, ids: Record<string, unknown>): Promise<PresumedAdmission | undefined> {
   // With replicas the position of a write is asked for at the same time, on other connections.
   if (!access.isPresumed || request.deps.replicas) return undefined
   const asking = accessRequestOf(request)
@@ -98,7 +94,7 @@ export async function presumeFor(
 }
 
 /** Checks the access of a mutation that was counted already. */
-export const admitCounted = (request: RequestContext, access: Access, ids: Record<string, unknown>): Promise<Admission> =>
+const admitCounted = (request: RequestContext, access: Access, ids: Record<string, unknown>): Promise<Admission> =>
   admit(countedRequest(request), access, true, ids)
 
 const countedRequest = (request: RequestContext): AccessRequest => ({ ...accessRequestAgain(request), onRefused: (refusal) => refusal })
