@@ -237,7 +237,7 @@ it('refuses a member who has just been removed from the space, and leaves its ta
   const log = watched()
   expect(titles(await mine(keys.personal))).toEqual([])
   expect((await app.as(keys.personal).get(`${path}/list`)).status).toBe(403)
-  expect(log).toEqual([...CHECKED_AGAIN, ...TOGETHER])
+  expect(log).toEqual([...CHECKED_AGAIN, 'list', ...TOGETHER])
 })
 
 it('does not use what was read for an owner who is none any more', async () => {

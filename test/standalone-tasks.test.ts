@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { type Sql, sql } from '../src/platform/database/database.ts'
 import { restore as restoreSpace } from '../src/spaces/service.ts'
 import { restore as restoreTable } from '../src/tables/service.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -257,11 +257,24 @@ describe('the caller’s tasks', () => {
       return { ...account, seen: async () => [await seenBy(owner), await seenBy(member)] }
     }
 
-    it.each([
+    /** Of more than sixteen a process does not remember which ones the user may see. */
+    const OTHERS: Record<string, (of: { account: { id: number }; member: { id: number }; space: number }) => Sql> = {
+      'among few': () => sql`select`,
+      'among many spaces': ({ account, member }) => sql`
+        with others as (insert into spaces (account_id, name) select ${account.id}, 'Other ' || i from generate_series(1, 20) i returning id)
+        insert into space_members (account_id, space_id, user_id, role) select ${account.id}, id, ${member.id}, 'viewer' from others`,
+      'among many deleted tables': ({ account, space }) => sql`
+        insert into tables (account_id, space_id, name, deleted_at) select ${account.id}, ${space}, 'Other ' || i, now() from generate_series(1, 20) i`,
+    }
+    const KINDS = [
       ['table', ['Of the other, in it'], 2, restoreTable],
       ['space', [], 0, restoreSpace],
-    ] as const)('%s', async (kind, left, badge, restore) => {
+    ] as const
+    const EACH = Object.keys(OTHERS).flatMap((others) => KINDS.map(([kind, ...rest]) => [kind, others, ...rest] as const))
+
+    it.each(EACH)('%s %s', async (kind, others, left, badge, restore) => {
       const { owner, seen, ...ids } = await inTwoTables()
+      await app.db.query((OTHERS[others] as (of: typeof ids) => Sql)(ids))
       const before = await seen()
       expect(before.map(({ lists }) => lists.map((titles) => titles.length))).toEqual(
         Array(2).fill([4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 8, 8, 8, 8, 8]),

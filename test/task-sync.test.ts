@@ -240,7 +240,8 @@ async function scansOfGenericPlan({ text, values }: Statement): Promise<PlanNode
   try {
     await client.query('set plan_cache_mode = force_generic_plan')
     await client.query(`prepare page as ${text}`)
-    const { rows } = await client.query<Explained>(`explain (analyze, format json) execute page (${values.map(Number).join()})`)
+    const literals = values.map((value) => (Array.isArray(value) ? `'{${value}}'` : Number(value)))
+    const { rows } = await client.query<Explained>(`explain (analyze, format json) execute page (${literals.join()})`)
     return scansIn(rows[0])
   } finally {
     await client.end()

@@ -48,9 +48,12 @@ export interface Comparable {
 
 /**
  * A select of one row for the principal `p`, which runs in the statement of the access check and so costs no round trip. It is composed
- * once, so it must only bind `today`, the date in UTC.
+ * once, so it must only bind what it gets: `today`, the date in UTC, and what the principal sees, if that is remembered.
  */
-export type Alongside<Row extends object = object> = ((today: string) => Sql) & { readonly row?: Row }
+export type Alongside<Row extends object = object> = ((today: string, seen: Seen | undefined) => Sql) & { readonly row?: Row }
+
+/** What a user may see. */
+export type Seen = Pick<Actor, 'seenSpaceIds' | 'deletedTableIds'>
 
 export interface AccessQuestion {
   credentials: KnownCredentials
@@ -62,7 +65,7 @@ export interface AccessQuestion {
 }
 
 /** Of a principal whom this process remembers: what selects may use of `p`. */
-export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'>
+export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'> & Seen
 
 /** What each run of the statement binds, beside the ids. */
 interface Claim {
@@ -74,7 +77,7 @@ interface Claim {
 }
 
 /** How the principal is found. */
-type Way = KnownCredentials['kind'] | 'remembered'
+type Way = KnownCredentials['kind'] | 'remembered' | 'remembered with what it sees'
 
 /** Selects the principal, with the columns of the resource and of `alongside`, and as `access_version` that of the account. */
 export const accessStatement = (question: AccessQuestion, db: Database): Statement =>
@@ -85,9 +88,9 @@ export const accessStatement = (question: AccessQuestion, db: Database): Stateme
  * the account has no version.
  */
 export const rememberedStatement = (question: AccessQuestion, db: Database, remembered: Remembered): Statement =>
-  statementBy('remembered', question, db, remembered)
+  statementBy(remembered.seenSpaceIds ? 'remembered with what it sees' : 'remembered', question, db, remembered)
 
-const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null }
+const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null, seenSpaceIds: null, deletedTableIds: null }
 
 function statementBy(way: Way, question: AccessQuestion, db: Database, remembered: Remembered): Statement {
   const { resource, alongside, ids, credentials, now } = question
@@ -112,28 +115,22 @@ function composeFor(way: Way, question: AccessQuestion, db: Database, subject: o
   const { resource, ids } = question
   const inText = Object.fromEntries(Object.entries(ids).filter(([name]) => resource?.idsInText?.includes(name)))
   const bound = Object.keys(ids).filter((name) => !Object.hasOwn(inText, name))
-  const names = ['tokenHash', 'today', 'accountId', 'userId', 'isOwner', 'spaceIds', ...bound]
-  const run = composedOnce<Record<string, unknown>>(names, ({ tokenHash, today, accountId, userId, isOwner, spaceIds, ...boundIds }) =>
-    compose(
-      way,
-      question,
-      db,
-      {
-        tokenHash: tokenHash as Buffer,
-        remembered: { accountId, userId, isOwner, spaceIds } as Remembered,
-        today: today as string,
-        ids: { ...boundIds, ...inText } as ResourceIds,
-      },
-      subject,
-    ),
-  )
-  return ({ ids: given, tokenHash, today, remembered: { accountId, userId, isOwner, spaceIds } }) =>
-    run({ ...given, tokenHash, today, accountId, userId, isOwner, spaceIds })
+  const names = ['tokenHash', 'today', ...REMEMBERED, ...bound]
+  const run = composedOnce<Record<string, unknown>>(names, ({ tokenHash, today, ...rest }) => {
+    const remembered = Object.fromEntries(REMEMBERED.map((name) => [name, rest[name]])) as unknown as Remembered
+    const boundIds = Object.fromEntries(bound.map((name) => [name, rest[name]]))
+    const claim = { tokenHash: tokenHash as Buffer, remembered, today: today as string, ids: { ...boundIds, ...inText } as ResourceIds }
+    return compose(way, question, db, claim, subject)
+  })
+  return ({ ids: given, tokenHash, today, remembered }) => run({ ...given, ...remembered, tokenHash, today })
 }
+
+const REMEMBERED = ['accountId', 'userId', 'isOwner', 'spaceIds', 'seenSpaceIds', 'deletedTableIds'] as const
 
 function compose(way: Way, { resource, alongside }: AccessQuestion, db: Database, claim: Claim, subject: object | undefined): Sql {
   const { tokenHash, today, remembered, ids } = claim
-  const isRemembered = way === 'remembered'
+  const isRemembered = way !== 'key' && way !== 'session'
+  const seen = way === 'remembered with what it sees' ? remembered : undefined
   const principal = isRemembered ? rememberedPrincipal(remembered) : principalBy(way, sql`${tokenHash}`)
   const lasting = isRemembered ? resource?.lasting : undefined
   const selected = lasting ? lasting.others?.(ids, db, subject) : resource?.select(ids, db, subject)
@@ -141,7 +138,7 @@ function compose(way: Way, { resource, alongside }: AccessQuestion, db: Database
     select ${isRemembered ? empty : sql`p.*, `}v.version as access_version${alongside ? sql`, a.*` : empty}${selected ? sql`, t.*` : empty}
     from (${principal}) p
     ${isRemembered ? empty : sql`left `}join access_versions v on v.account_id = p.p_account_id
-    ${alongside ? sql`left join lateral (${alongside(today)}) a on true` : empty}
+    ${alongside ? sql`left join lateral (${alongside(today, seen)}) a on true` : empty}
     ${selected ? sql`left join lateral (${selected}) t on true` : empty}`
 }
 
