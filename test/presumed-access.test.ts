@@ -329,6 +329,20 @@ describe('a caller who is admitted from memory', () => {
     expect((await app.as(on.member).get(`/api/task/${on.task}/get`)).body.status).toBe('done')
   })
 
+  it('is admitted to a task for half a minute at most if an operator has turned off the triggers', async () => {
+    const on = await ground()
+    const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
+    await become(comment)
+    const operator = await db.connect()
+    await operator.query('set session_replication_role = replica')
+    await operator.query('delete from space_members where space_id = $1 and user_id = $2', [on.space, on.member.id])
+    await operator.end()
+    at(35)
+    // Another request finds the caller anew, with the version that has not changed.
+    await app.as(on.member).get('/api/spaces/list')
+    expect(statusOf(await comment())).toBe('403 Not authorized')
+  })
+
   it('is checked first on a standalone task, whose followers may change', async () => {
     const on = await ground()
     const created = await app.as(on.member).post('/api/tasks/create', { title: 'Alone', assignee_user_id: on.viewer.id })

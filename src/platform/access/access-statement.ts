@@ -130,7 +130,8 @@ const REMEMBERED = ['accountId', 'userId', 'isOwner', 'spaceIds', 'seenSpaceIds'
 function compose(way: Way, { resource, alongside }: AccessQuestion, db: Database, claim: Claim, subject: object | undefined): Sql {
   const { tokenHash, today, remembered, ids } = claim
   const isRemembered = way !== 'key' && way !== 'session'
-  const seen = way === 'remembered with what it sees' ? remembered : undefined
+  const { seenSpaceIds, deletedTableIds } = remembered
+  const seen = way === 'remembered with what it sees' ? { seenSpaceIds, deletedTableIds } : undefined
   const principal = isRemembered ? rememberedPrincipal(remembered) : principalBy(way, sql`${tokenHash}`)
   const lasting = isRemembered ? resource?.lasting : undefined
   const selected = lasting ? lasting.others?.(ids, db, subject) : resource?.select(ids, db, subject)

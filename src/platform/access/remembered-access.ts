@@ -84,9 +84,7 @@ export function remember(
 const MOST_ROWS = 5_000
 const MOST_CHARACTERS = 2_000_000
 
-interface ComparableRow {
-  /** Of the caller's access, with which it was read. */
-  version: string
+interface ComparableRow extends Pick<FoundCaller, 'version' | 'foundAt'> {
   row: object
 }
 
@@ -96,15 +94,15 @@ const comparableRows = memo((_: Database) => new BoundedMap<string, ComparableRo
 export function rememberRow(
   db: Database,
   credentials: KnownCredentials,
-  { version }: FoundCaller,
+  { version, foundAt }: FoundCaller,
   { comparable, ids, row }: { comparable: Comparable; ids: ResourceIds; row: object },
 ): void {
   if (db.inTransaction() || version === null || !comparable.same(row)) return
   const kept = picked(row, comparable.columns)
-  comparableRows(db).set(rowName(credentials, comparable, ids), { version, row: kept }, JSON.stringify(kept).length)
+  comparableRows(db).set(rowName(credentials, comparable, ids), { version, foundAt, row: kept }, JSON.stringify(kept).length)
 }
 
-/** The row as it was when the caller was last admitted to it with the access that they still had then. */
+/** The row as it was when the caller was last admitted to it, if the caller was not looked up again since then. */
 export function recallRow(
   db: Database,
   credentials: KnownCredentials,
@@ -112,7 +110,7 @@ export function recallRow(
   { comparable, ids }: { comparable: Comparable; ids: ResourceIds },
 ): object | undefined {
   const known = comparableRows(db).get(rowName(credentials, comparable, ids))
-  return known?.version === caller.version ? known?.row : undefined
+  return known?.version === caller.version && known.foundAt === caller.foundAt ? known.row : undefined
 }
 
 const rowName = (credentials: KnownCredentials, { id }: Comparable, ids: ResourceIds): string => `${nameOf(credentials)} ${id} ${ids[id]}`

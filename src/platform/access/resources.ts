@@ -107,6 +107,7 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
     select: (ids, db) => resource.select(original(ids), db),
     ...(resource.composedFor && { composedFor: (ids, db) => resource.composedFor?.(original(ids), db) }),
     ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
+    ...(resource.comparable && { comparable: { ...resource.comparable, id: names[resource.comparable.id] ?? resource.comparable.id } }),
     ...(resource.lasting && { lasting: renamedLasting(resource.lasting, names, original) }),
     ...(resource.without && { without: renamed(resource.without, names) }),
     ...(resource.checkOnly && { checkOnly: renamed(resource.checkOnly, names) }),
