@@ -20,7 +20,7 @@ export interface PresumedAdmission extends Admission {
   forgo(): void
 }
 
-/** After a request that needed more than one write, such as one with an invalid body. */
+/** How long a caller is checked first after a request of which nothing came, because its body was invalid or it needed another statement. */
 const FORGONE_MS = 1_000
 
 /**

@@ -80,7 +80,7 @@ export function remember(
   parts.set(ids[lasting.id] ?? -1, picked(row, lasting.columns))
 }
 
-/** The rows that were read last, of all callers. Texts in them count as characters. */
+/** Of all callers together, the rows that were used last, and their length as JSON. */
 const MOST_ROWS = 5_000
 const MOST_CHARACTERS = 2_000_000
 

@@ -1,4 +1,7 @@
-/** How a request is admitted, and what is read together with the access check (access/read-ahead.ts). */
+/**
+ * How a request is admitted: by a check, by one that something is read together with (access/read-ahead.ts), or on a presumption
+ * (access/presumed-access.ts).
+ */
 import { authenticate } from '../access/authenticate.ts'
 import { type Access, type AccessRequest, type Admission, admit } from '../access/authorize.ts'
 import { type PresumedAdmission, presume } from '../access/presumed-access.ts'
