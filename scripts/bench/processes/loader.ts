@@ -6,7 +6,8 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface LoadOrder {
-  url: string
+  /** The connections are divided among them. */
+  urls: string[]
   path: string
   headers: Record<string, string>
   connections: number
@@ -33,22 +34,34 @@ process.on('message', (order: LoadOrder) => {
   load(order).then((report) => process.send?.(report))
 })
 
-async function load({ url, path, headers, connections, seconds, expected, perSecond }: LoadOrder): Promise<LoadReport> {
-  const { hostname, port, host } = new URL(url)
-  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
-  const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
+async function load({ urls, path, headers, connections, seconds, expected, perSecond }: LoadOrder): Promise<LoadReport> {
+  const targets = urls.map((url) => targetOf(url, path, headers))
   const report: LoadReport = { ms: 0, served: 0, refused: 0, lost: 0, failed: 0 }
   const from = performance.now()
   const end = from + seconds * 1_000
-  const open = () => connect(Number(port), hostname).setNoDelay()
   const pace = (connection: number) =>
     paced(from, perSecond ? { everyMs: (connections / perSecond) * 1_000, share: connection / connections } : undefined)
   await Promise.all(
-    Array.from({ length: connections }, (_, connection) =>
-      repeat({ open, request, expected: String(expected), end, turn: pace(connection) }, report),
-    ),
+    Array.from({ length: connections }, (_, connection) => {
+      const target = targets[connection % targets.length] as Target
+      return repeat({ ...target, expected: String(expected), end, turn: pace(connection) }, report)
+    }),
   )
   return { ...report, ms: performance.now() - from }
+}
+
+interface Target {
+  open(): Socket
+  request: Buffer
+}
+
+function targetOf(url: string, path: string, headers: Record<string, string>): Target {
+  const { hostname, port, host } = new URL(url)
+  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
+  return {
+    open: () => connect(Number(port), hostname).setNoDelay(),
+    request: Buffer.from(`${lines.join('\r\n')}\r\n\r\n`),
+  }
 }
 
 /** Returns a function that waits for the time of the next request. @param share of the interval by which the first one comes later */
@@ -62,9 +75,7 @@ function paced(from: number, interval: { everyMs: number; share: number } | unde
   }
 }
 
-interface Repeated {
-  open(): Socket
-  request: Buffer
+interface Repeated extends Target {
   expected: string
   end: number
   /** Waits for the time of the next request. */
