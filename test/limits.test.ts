@@ -140,6 +140,19 @@ describe('rate limits', () => {
     expect(tries.filter((budget) => !budget?.isExceeded)).toHaveLength(40)
   })
 
+  it('are those of the present minute after the clock was a day ahead', async () => {
+    const { id } = await app.account()
+    const limits = createLimits(app.db, { perMinute: 2, perHour: 100 })
+    const actor = { kind: 'account', accountId: id } as Parameters<typeof limits.take>[0]
+    const taken = async (at: string, times: number) => {
+      for (let time = 1; time < times; time++) await limits.take(actor, new Date(at))
+      return (await limits.take(actor, new Date(at)))?.isExceeded
+    }
+    expect(await taken('2030-01-02T17:00:00Z', 3)).toBe(true)
+    expect(await taken('2030-01-01T17:00:00Z', 3)).toBe(true)
+    expect(await taken('2030-01-01T17:01:00Z', 2)).toBe(false)
+  })
+
   it('count many accounts that ask several processes at once, each for itself, in few statements', async () => {
     const now = new Date('2030-01-01T16:00:00Z')
     let statements = 0

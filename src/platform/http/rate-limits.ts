@@ -60,7 +60,8 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
     const startsAt = Math.floor(now / 1000 / seconds) * seconds
     const key = `${owner}:${seconds}`
     const window = windows.get(key)
-    if (window && window.endsAt > now) return window
+    // One that ends later was made by a clock that has been set back since.
+    if (window && window.endsAt > now && window.endsAt <= now + seconds * 1000) return window
     const next = { id: `${key}:${startsAt}`, limit, endsAt: (startsAt + seconds) * 1000, left: 0, unleased: limit, lease: null }
     windows.set(key, next)
     return next
