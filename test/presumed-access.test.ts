@@ -300,6 +300,21 @@ describe('a caller who is admitted from memory', () => {
     expect(await stateOf(on)).toEqual(before)
   })
 
+  it('is checked again before a write that is repeated because the table was changed while it waited', async () => {
+    const on = await ground()
+    const create = () => app.as(on.keys.personal).post(`/api/table/${on.table}/records/create`, { data: { name: 'Two' } })
+    await become(create)
+    const before = await stateOf(on)
+    const release = await holding(raw(`lock table t${on.table}.records in access exclusive mode`))
+    const created = create()
+    await expect.poll(lockWaits).toHaveLength(1)
+    await db.execute(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
+    await db.execute(sql`update tables set version = version + 1 where id = ${on.table}`)
+    await release()
+    expect(statusOf(await created)).toMatch(/^401 /)
+    expect(await stateOf(on)).toEqual(before)
+  })
+
   it('writes on a task as it is now', async () => {
     const on = await ground()
     const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
@@ -439,6 +454,34 @@ describe('a presumption', () => {
       sql`select array_agg(value order by value) as values from presumed group by xmin::text`,
     )
     expect(commits.map(({ values }) => values).sort()).toEqual([[1, 3, 4], [9]])
+  })
+
+  it('that does not hold fails in a group with all others of the same access, in one attempt', async () => {
+    const { id } = await app.account()
+    const { check } = await presume(id)
+    await db.execute(sql`create sequence attempts`)
+    const refused = [1, 2, 3, 4].map(
+      (row) => new Presumption(id, check.values[1] as string, { condition: "$3::int > 0 and nextval('attempts') = 0", values: [row] }),
+    )
+    const first = write(9)
+    await new Promise(setImmediate)
+    const other = await presume(id)
+    const results = await Promise.all([
+      ...refused.map((presumption, row) => presumption.run(() => write(row).then(() => 'held'))),
+      write(5),
+      first,
+    ])
+    expect(results.slice(0, 4)).toEqual([undefined, undefined, undefined, undefined])
+    expect(await other.run(() => write(6).then(() => 'held'))).toBe('held')
+    expect(await stored()).toEqual([5, 6, 9])
+    expect(await db.query(sql`select last_value::int as attempts from attempts`)).toEqual([{ attempts: 1 }])
+  })
+
+  it('is not taken to hold if its condition is null', async () => {
+    const { id } = await app.account()
+    const { check } = await presume(id)
+    const unknown = new Presumption(id, check.values[1] as string, { condition: '$3::int > 0', values: [null] })
+    expect([await unknown.run(() => write(1).then(() => 'held')), await stored()]).toEqual([undefined, []])
   })
 
   it.each([

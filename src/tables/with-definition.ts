@@ -5,6 +5,7 @@ import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { isOutdated, isPlacedSince } from '../platform/database/outdated-definition.ts'
+import { Presumption } from '../platform/database/presumption.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
@@ -29,6 +30,7 @@ export async function withDefinition<T>(
   let failedWith: number | undefined
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const wasElsewhere = db.isElsewhere(table.id)
+    const repeatIt = Presumption.forRepetition()
     try {
       const result = await work(definition)
       if (result !== STALE) return result as T
@@ -40,6 +42,7 @@ export async function withDefinition<T>(
     }
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
     if (!definition) throw notFound('Table')
+    repeatIt()
   }
   throw unavailable('The table is being changed; retry')
 }

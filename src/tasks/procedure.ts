@@ -5,7 +5,7 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { type Callers, callers, type ReadAhead, type Resource, type Role } from '../platform/access/authorize.ts'
 import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
 import { empty, type Sql, sql } from '../platform/database/database.ts'
-import type { PresumedRow } from '../platform/database/presumption.ts'
+import type { RowCondition } from '../platform/database/presumption.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canEdit } from './policy.ts'
@@ -60,7 +60,7 @@ export const taskResource: Resource<TaskRow> = {
  * A task on a record is the same for a caller as long as these columns are, and the account's access, of which its table and the role of the caller
  * are parts. Who follows a standalone task is neither.
  */
-function sameTask(task: TaskRow): PresumedRow | undefined {
+function sameTask(task: TaskRow): RowCondition | undefined {
   const { task_id, task_account_id, space_id, table_id, record_id, creator_user_id, assignee_user_id, title } = task
   if (space_id === null) return undefined
   return {

@@ -1,7 +1,7 @@
 /** The statement of an access check. It is composed once for all that its text depends on (composed-once.ts). */
 import { composedOnce } from '../database/composed-once.ts'
 import { type Database, empty, type Sql, type Statement, sql } from '../database/database.ts'
-import type { PresumedRow } from '../database/presumption.ts'
+import type { RowCondition } from '../database/presumption.ts'
 import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
 import { type Actor, type KnownCredentials, principalBy } from './authenticate.ts'
@@ -43,7 +43,7 @@ export interface Comparable {
   readonly id: string
   readonly columns: readonly string[]
   /** The condition under which the columns are the same as long as the access has not changed; undefined if there is none for this row. */
-  same(row: object): PresumedRow | undefined
+  same(row: object): RowCondition | undefined
 }
 
 /**

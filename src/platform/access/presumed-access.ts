@@ -3,7 +3,7 @@
  * (docs/decisions/0035-presumed-access.md).
  */
 
-import { type PresumedRow, Presumption } from '../database/presumption.ts'
+import { Presumption, type RowCondition } from '../database/presumption.ts'
 import { AppError } from '../http/errors.ts'
 import type { ResourceIds } from './access-statement.ts'
 import { isNoted, type KnownCredentials } from './authenticate.ts'
@@ -56,7 +56,7 @@ function presumedRow(
   credentials: KnownCredentials,
   caller: FoundCaller,
   { resource: { lasting, comparable }, ids }: { resource: Resource; ids: ResourceIds },
-): { row: object; same?: PresumedRow | undefined } | undefined {
+): { row: object; same?: RowCondition | undefined } | undefined {
   if (comparable) {
     const row = recallRow(db, credentials, caller, { comparable, ids })
     return row && { row, same: comparable.same(row) }

@@ -67,6 +67,7 @@ export class GroupedWrites {
       const error = thrown as Error
       const isGood = isAnswer(error) && (await isThere(client))
       client.release(isGood ? undefined : error)
+      // The statement behind the last one that was answered is the one that failed.
       if (isRefusedByCheck(error)) return this.#commitOthers(writes, before[progress.answered], error)
       // All at once: one that is blocked by a lock must not delay the others.
       if (isGood && !isAlone) for (const write of writes) void this.#commit([write])
@@ -74,9 +75,9 @@ export class GroupedWrites {
     }
   }
 
-  /** Fails the writes that presume what the check has refused, and commits the others of the group, which was rolled back. */
+  /** Fails the writes that presume the access which the check has refused, and commits the others of the group, which was rolled back. */
   async #commitOthers(writes: readonly Waiting[], check: NamedStatement | undefined, error: Error): Promise<void> {
-    const isRefused = ({ presumption }: Waiting) => !check || (presumption !== undefined && keyOf(presumption.check) === keyOf(check))
+    const isRefused = ({ presumption }: Waiting) => !check || presumption?.isOfAccess(check)
     rejectAll(writes.filter(isRefused), error, { isUndone: true })
     const others = writes.filter((write) => !isRefused(write))
     if (others.length) await this.#commit(others)

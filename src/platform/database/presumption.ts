@@ -14,9 +14,9 @@ const DOES_NOT_HOLD = 'GP002'
 /** True if a check has refused its transaction, of which nothing is committed then. */
 export const isRefusedByCheck = (error: Error & { code?: unknown }): boolean => error.code === DOES_NOT_HOLD
 
-/** A row that the write presumes to be as it was. */
-export interface PresumedRow {
-  /** SQL in which $3 and the following are the values. There are few different ones. */
+/** The condition under which a row is as the write presumes it to be. */
+export interface RowCondition {
+  /** SQL in which $3 and the following are the values. Each different text is kept, and prepared on every connection, so it must not contain values. */
   condition: string
   values: (string | number | null)[]
 }
@@ -28,7 +28,7 @@ function checkOf(condition: string): Pick<NamedStatement, 'name' | 'text'> {
   const known = checks.get(condition)
   if (known) return known
   const text = `select public.refuse_changed_access()
-    where not (exists (select from public.access_versions where account_id = $1 and version = $2) and ${condition})`
+    where (exists (select from public.access_versions where account_id = $1 and version = $2) and ${condition}) is not true`
   const check = { name: createHash('sha1').update(text).digest('base64url'), text }
   checks.set(condition, check)
   return check
@@ -44,19 +44,25 @@ function checkOf(condition: string): Pick<NamedStatement, 'name' | 'text'> {
  */
 type State = 'open' | 'sent' | 'held' | 'refused' | 'unknown' | 'over'
 
-const NO_ROW: PresumedRow = { condition: 'true', values: [] }
+const NO_ROW: RowCondition = { condition: 'true', values: [] }
 
 /** That the access of an account has the version, and perhaps that a row is as it was. It serves one write. */
 export class Presumption {
   readonly check: NamedStatement
   #state: State = 'open'
 
-  constructor(accountId: number, version: string, { condition, values }: PresumedRow = NO_ROW) {
+  constructor(accountId: number, version: string, { condition, values }: RowCondition = NO_ROW) {
     this.check = { ...checkOf(condition), values: [accountId, version, ...values] }
   }
 
   get state(): State {
     return this.#state
+  }
+
+  /** True if the check is of the same access. If it was refused, this one would be refused as well, unless only a row had changed. */
+  isOfAccess({ values }: NamedStatement): boolean {
+    const [accountId, version] = this.check.values
+    return values[0] === accountId && values[1] === version
   }
 
   /** The write with its check was answered. */
@@ -82,7 +88,8 @@ export class Presumption {
   /**
    * Runs the request. It reaches the database only with one short write, to which the check is added, until that was answered: any other statement
    * fails before it is sent.
-   * @returns undefined if nothing was done, because the request needs another statement first or the presumption does not hold
+   * @returns undefined if nothing was written, because the request needs another statement first, sends no write or the presumption does not hold. What it
+   * returned or threw is dropped then: the caller has to check the access and run it again
    * @throws what `request` throws, if its write was sent
    */
   async run<Result>(request: () => Promise<Result>): Promise<Result | undefined> {
@@ -101,12 +108,28 @@ export class Presumption {
     return this.#state !== 'open' && this.#state !== 'refused'
   }
 
-  /** The presumption of the caller, for their write, which is about to be sent. @throws AppError 503 for a second write that comes too early */
+  /**
+   * The presumption of the caller, for their write, which is about to be sent.
+   * @returns undefined if the request presumes nothing, or not any more: the write is then sent without a check
+   * @throws AppError 503 for a second write that comes too early
+   */
   static take(): Presumption | undefined {
     const presumption = presumptions.getStore()
-    if (presumption?.state !== 'open') return requireNoPresumption()
+    if (presumption?.state !== 'open') return requireConfirmedAccess()
     presumption.#state = 'sent'
     return presumption
+  }
+
+  /**
+   * For a write that may have to be repeated because it wrote nothing, perhaps after it waited for long.
+   * @returns a function to call before the repetition, which is then checked again if the write was
+   */
+  static forRepetition(): () => void {
+    const presumption = presumptions.getStore()
+    if (presumption?.state !== 'open') return () => {}
+    return () => {
+      if (presumption.state === 'held') presumption.#state = 'open'
+    }
   }
 
   /** Runs what several requests share, on behalf of none of them. */
@@ -116,9 +139,9 @@ export class Presumption {
 }
 
 /** Lets a statement other than the presuming write fail as long as it is not known that the presumption holds. @throws AppError 503 */
-export function requireNoPresumption(): undefined {
+export function requireConfirmedAccess(): undefined {
   const presumption = presumptions.getStore()
-  if (presumption && BLOCKING.has(presumption.state)) throw unavailable('The database did not confirm the access; retry')
+  if (presumption && UNCONFIRMED.has(presumption.state)) throw unavailable('The database did not confirm the access; retry')
 }
 
-const BLOCKING = new Set<State>(['open', 'sent', 'refused', 'unknown'])
+const UNCONFIRMED = new Set<State>(['open', 'sent', 'refused', 'unknown'])
