@@ -1,4 +1,4 @@
-import type { Alongside, Seen } from '../platform/access/access-statement.ts'
+import type { Alongside, Visible } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { asNumber, asText, listWriter } from '../platform/http/row-json.ts'
@@ -8,7 +8,7 @@ import type { Notification, NotificationQuery } from './schema.ts'
 
 /** An actor, or the principal of the same statement. */
 type NotificationReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
-type TaskReader = NotificationReader & Partial<Seen>
+type TaskReader = NotificationReader & Partial<Visible>
 
 /** Returns the user's notifications about tasks and records that they may read, newest first. */
 export async function listNotifications(
@@ -59,7 +59,7 @@ export async function countUnread(db: Database, actor: Actor): Promise<number> {
 }
 
 /** True if the caller may read the task or record of notification `n`. Others are kept, because the right may return. */
-export const mayRead = (actor: Actor): Sql => sql`(${isInReach(actor)} and ${MAY_READ_TASK})`
+export const mayRead = (actor: Actor): Sql => sql`(${notificationInReach(actor)} and ${MAY_READ_TASK})`
 
 /**
  * True if the user of notification `n` can read its task: a standalone task is visible to creator, assignee and subscribers
@@ -70,7 +70,7 @@ export const MAY_READ_TASK = sql`(n.space_id is not null or not exists (
     and not exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = n.user_id)))`
 
 /** True if the notification is about a standalone task, or about a table that the user may see. The tables are read once per statement. */
-const isInReach = (reader: NotificationReader): Sql => sql`(n.space_id is null or n.table_id in (
+const notificationInReach = (reader: NotificationReader): Sql => sql`(n.space_id is null or n.table_id in (
     select t.id from tables t where t.deleted_at is null and t.space_id in (${spacesOf(reader)})))`
 
 /**
@@ -79,14 +79,14 @@ const isInReach = (reader: NotificationReader): Sql => sql`(n.space_id is null o
  * them. They are scalar subqueries, because PostgreSQL would otherwise plan the statement anew for each list of ids.
  * @param task alias of a row with space_id and table_id
  */
-export const inReach = (task: Sql, reader: TaskReader): Sql =>
-  reader.seenSpaceIds
-    ? sql`(${task}.space_id is null or (${task}.space_id = any((select ${reader.seenSpaceIds}::int[])::int[])
+export const taskInReach = (task: Sql, reader: TaskReader): Sql =>
+  reader.visibleSpaceIds
+    ? sql`(${task}.space_id is null or (${task}.space_id = any((select ${reader.visibleSpaceIds}::int[])::int[])
         and ${task}.table_id <> all((select ${reader.deletedTableIds}::int[])::int[])))`
-    : amongMany(task, reader)
+    : taskInReachOfMany(task, reader)
 
-/** The same, read once per statement and compared by a hash. */
-const amongMany = (task: Sql, reader: NotificationReader): Sql => sql`(${task}.space_id is null or (
+/** The same for a user who sees many spaces: they are read once per statement and compared by a hash. */
+const taskInReachOfMany = (task: Sql, reader: NotificationReader): Sql => sql`(${task}.space_id is null or (
     ${task}.space_id in (${spacesOf(reader)})
     and ${task}.table_id not in (select t.id from tables t where t.account_id = ${reader.accountId} and t.deleted_at is not null)))`
 
@@ -123,5 +123,5 @@ export const dueOfPrincipal: Alongside<DueRow> = (date, seen) => {
     select count(*) filter (where k.due_date < ${today} - 1)::int as past_due,
       json_agg(json_build_array(k.due_date, k.due_time)) filter (where k.due_date >= ${today} - 1) as near_due
     from tasks k
-    where k.assignee_user_id = p.p_user_id and k.status = 'open' and k.due_date <= ${today} + 2 and ${inReach(sql`k`, { ...PRINCIPAL, ...seen })}`
+    where k.assignee_user_id = p.p_user_id and k.status = 'open' and k.due_date <= ${today} + 2 and ${taskInReach(sql`k`, { ...PRINCIPAL, ...seen })}`
 }

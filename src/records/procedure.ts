@@ -13,6 +13,7 @@ import type { StoredRow } from './placed-rows.ts'
 import { printedColumns, readRow } from './rows.ts'
 
 interface ShownRow extends RecordRow {
+  record_version: number
   /** The cells for `writeRecord`, read by a definition that may be outdated. They are used only if `shown_version` is the table's version. */
   [PRINTED]?: PrintedCell
   shown_version?: number

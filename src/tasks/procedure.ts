@@ -52,15 +52,16 @@ export const taskResource: Resource<TaskRow> = {
   ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
   select: ({ task_id }) => ofTask(task_id),
   composedFor: anyIds,
-  comparable: { id: 'task_id', columns: COLUMNS, same: (row) => sameTask(row as TaskRow) },
+  comparable: { id: 'task_id', columns: COLUMNS, conditionOf: (row) => unchangedTask(row as TaskRow) },
   check: requireReadable,
 }
 
 /**
  * A task on a record is the same for a caller as long as these columns are, and the account's access, of which its table and the role of the caller
- * are parts. Who follows a standalone task is neither.
+ * are parts. The title is compared because notifications quote it. Who follows a standalone task is among neither, so no write presumes such a task; on
+ * a record nobody reads `is_subscriber`.
  */
-function sameTask(task: TaskRow): RowCondition | undefined {
+function unchangedTask(task: TaskRow): RowCondition | undefined {
   const { task_id, task_account_id, space_id, table_id, record_id, creator_user_id, assignee_user_id, title } = task
   if (space_id === null) return undefined
   return {
@@ -84,7 +85,7 @@ function requireReadable(task: TaskRow, actor: Actor): void {
 const RULES = { read: () => true, edit: canEdit, delete: canDelete }
 
 /** On the task `task_id`, for callers who may read, edit or delete it (policy.ts). */
-export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any, options: { isPresumed?: boolean } = {}) =>
+export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any, options: { mayBePresumed?: boolean } = {}) =>
   resourceProcedure(withRule(taskResource, RULES[right]), 'read', allowed, options, (task) => ({ task }))
 
 /** Standalone tasks, which account keys cannot reach (api.md, Authentication 3). */

@@ -43,17 +43,17 @@ export interface Comparable {
   readonly id: string
   readonly columns: readonly string[]
   /** The condition under which the columns are the same as long as the access has not changed; undefined if there is none for this row. */
-  same(row: object): RowCondition | undefined
+  conditionOf(row: object): RowCondition | undefined
 }
 
 /**
  * A select of one row for the principal `p`, which runs in the statement of the access check and so costs no round trip. It is composed
  * once, so it must only bind what it gets: `today`, the date in UTC, and what the principal sees, if that is remembered.
  */
-export type Alongside<Row extends object = object> = ((today: string, seen: Seen | undefined) => Sql) & { readonly row?: Row }
+export type Alongside<Row extends object = object> = ((today: string, seen: Visible | undefined) => Sql) & { readonly row?: Row }
 
 /** What a user may see. */
-export type Seen = Pick<Actor, 'seenSpaceIds' | 'deletedTableIds'>
+export type Visible = Pick<Actor, 'visibleSpaceIds' | 'deletedTableIds'>
 
 export interface AccessQuestion {
   credentials: KnownCredentials
@@ -65,7 +65,7 @@ export interface AccessQuestion {
 }
 
 /** Of a principal whom this process remembers: what selects may use of `p`. */
-export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'> & Seen
+export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'> & Visible
 
 /** What each run of the statement binds, beside the ids. */
 interface Claim {
@@ -88,9 +88,9 @@ export const accessStatement = (question: AccessQuestion, db: Database): Stateme
  * the account has no version.
  */
 export const rememberedStatement = (question: AccessQuestion, db: Database, remembered: Remembered): Statement =>
-  statementBy(remembered.seenSpaceIds ? 'remembered with what it sees' : 'remembered', question, db, remembered)
+  statementBy(remembered.visibleSpaceIds ? 'remembered with what it sees' : 'remembered', question, db, remembered)
 
-const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null, seenSpaceIds: null, deletedTableIds: null }
+const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null, visibleSpaceIds: null, deletedTableIds: null }
 
 function statementBy(way: Way, question: AccessQuestion, db: Database, remembered: Remembered): Statement {
   const { resource, alongside, ids, credentials, now } = question
@@ -125,13 +125,13 @@ function composeFor(way: Way, question: AccessQuestion, db: Database, subject: o
   return ({ ids: given, tokenHash, today, remembered }) => run({ ...given, ...remembered, tokenHash, today })
 }
 
-const REMEMBERED = ['accountId', 'userId', 'isOwner', 'spaceIds', 'seenSpaceIds', 'deletedTableIds'] as const
+const REMEMBERED = ['accountId', 'userId', 'isOwner', 'spaceIds', 'visibleSpaceIds', 'deletedTableIds'] as const
 
 function compose(way: Way, { resource, alongside }: AccessQuestion, db: Database, claim: Claim, subject: object | undefined): Sql {
   const { tokenHash, today, remembered, ids } = claim
   const isRemembered = way !== 'key' && way !== 'session'
-  const { seenSpaceIds, deletedTableIds } = remembered
-  const seen = way === 'remembered with what it sees' ? { seenSpaceIds, deletedTableIds } : undefined
+  const { visibleSpaceIds, deletedTableIds } = remembered
+  const seen = way === 'remembered with what it sees' ? { visibleSpaceIds, deletedTableIds } : undefined
   const principal = isRemembered ? rememberedPrincipal(remembered) : principalBy(way, sql`${tokenHash}`)
   const lasting = isRemembered ? resource?.lasting : undefined
   const selected = lasting ? lasting.others?.(ids, db, subject) : resource?.select(ids, db, subject)

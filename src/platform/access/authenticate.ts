@@ -24,7 +24,7 @@ export interface Actor {
   keyName: string | null
   sessionId: number | null
   /** The spaces whose tables the user may see; null if they are many, or not known. */
-  seenSpaceIds: readonly number[] | null
+  visibleSpaceIds: readonly number[] | null
   /** The tables of the account that are deleted but can be restored; null with the spaces. */
   deletedTableIds: readonly number[] | null
 }
@@ -43,7 +43,7 @@ export const systemActor: Actor = {
   keyId: null,
   keyName: null,
   sessionId: null,
-  seenSpaceIds: null,
+  visibleSpaceIds: null,
   deletedTableIds: null,
 }
 
@@ -227,7 +227,7 @@ export function actorOf(row: PrincipalRow): Actor {
     keyId: row.p_key_id,
     keyName: row.p_key_name,
     sessionId: row.p_session_id,
-    seenSpaceIds: areFew ? spaces : null,
+    visibleSpaceIds: areFew ? spaces : null,
     deletedTableIds: areFew ? tables : null,
   }
 }

@@ -25,7 +25,7 @@ import {
   systemActor,
   verified,
 } from './authenticate.ts'
-import { type FoundCaller, forget, foundCaller, lastingOf, noteUse, recall, remember, rememberRow } from './remembered-access.ts'
+import { callerFrom, type FoundCaller, forget, noteUse, recall, remember, rememberedPart, rememberRow } from './remembered-access.ts'
 
 export type Role = 'viewer' | 'member' | 'admin'
 /** The right that a procedure needs: `read` requires the role viewer, `write` requires member, `admin` requires admin. */
@@ -75,8 +75,11 @@ export interface Access {
   alongside?: Alongside
   /** What the procedure answers, read together with the access check (read-ahead.ts). Not for a procedure whose ids are in the body. */
   ahead?: ReadAhead<unknown>
-  /** Whether a caller may be admitted from memory, for a mutation that usually needs one short write (presumed-access.ts). */
-  isPresumed?: boolean
+  /**
+   * Whether a caller may be admitted from memory, for a mutation that usually needs one short write (presumed-access.ts). It may then be called twice for
+   * one request, so before its write it must do nothing that lasts outside the database.
+   */
+  mayBePresumed?: boolean
   /** Whether the procedure writes, which a read-only key may not; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'
   /** Where the ids of the resource are sent. Ids in the path are checked before the body is read. */
@@ -211,7 +214,7 @@ async function find(asking: AccessRequest, question: AccessQuestion & { resource
     // The statement is prepared: planning takes 0.8 ms, six times as long as running it.
     const [found] = await db.readShort<PrincipalRow & Versioned>(accessStatement(question, db), 'who')
     const row = verified(found, asking)
-    const caller = known?.version === row.access_version ? known : foundCaller(row, row.access_version, now, known)
+    const caller = known?.version === row.access_version ? known : callerFrom(row, row.access_version, now, known)
     return { caller, row, isLookedUp: true }
   } catch (error) {
     const without = resource?.without
@@ -228,7 +231,7 @@ interface Versioned {
 /** @returns undefined if the access of the account has changed, or the caller is new to the lasting part of the resource */
 async function findAgain(db: Database, question: AccessQuestion, caller: FoundCaller): Promise<Found | undefined> {
   const { credentials, resource, ids } = question
-  const lasting = resource?.lasting && lastingOf(caller, resource.lasting, ids)
+  const lasting = resource?.lasting && rememberedPart(caller, resource.lasting, ids)
   if (resource?.lasting && !lasting) return undefined
   const [row] = await db.readShort<Versioned>(rememberedStatement(question, db, caller.actor), 'who')
   if (row?.access_version === caller.version) return { caller, row: lasting ? Object.assign(row, lasting) : row, isLookedUp: false }

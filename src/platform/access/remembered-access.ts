@@ -28,7 +28,7 @@ export interface FoundCaller {
   /** The lasting parts of resources, by their list of columns and their id. */
   readonly parts: Map<readonly string[], BoundedMap<number, object>>
   /** By procedure, when a presumption about the caller was last of no use (presumed-access.ts). */
-  readonly forgone: Map<object, number>
+  readonly pausedAt: Map<object, number>
 }
 
 const rememberedBy = memo((_: Database) => new BoundedMap<string, FoundCaller>(MOST_CALLERS))
@@ -46,11 +46,11 @@ export function recall(db: Database, credentials: KnownCredentials, { ip, now }:
   return age >= 0 && age < REMEMBERED_MS && !refusalOf(caller.validity, ip, now) ? caller : undefined
 }
 
-export const lastingOf = (caller: FoundCaller, { columns, id }: Lasting, ids: ResourceIds): object | undefined =>
+export const rememberedPart = (caller: FoundCaller, { columns, id }: Lasting, ids: ResourceIds): object | undefined =>
   caller.parts.get(columns)?.get(ids[id] ?? -1)
 
 /** @param before what was known of the caller until now */
-export function foundCaller(row: PrincipalRow, version: string | null, now: Date, before?: FoundCaller): FoundCaller {
+export function callerFrom(row: PrincipalRow, version: string | null, now: Date, before?: FoundCaller): FoundCaller {
   const { p_kind, p_expires_at, p_ip_allowlist, p_last_seen_at } = row
   return {
     actor: Object.freeze(actorOf(row)),
@@ -59,7 +59,7 @@ export function foundCaller(row: PrincipalRow, version: string | null, now: Date
     foundAt: now.getTime(),
     lastSeenAt: p_last_seen_at,
     parts: new Map(),
-    forgone: before?.forgone ?? new Map(),
+    pausedAt: before?.pausedAt ?? new Map(),
   }
 }
 
@@ -97,7 +97,7 @@ export function rememberRow(
   { version, foundAt }: FoundCaller,
   { comparable, ids, row }: { comparable: Comparable; ids: ResourceIds; row: object },
 ): void {
-  if (db.inTransaction() || version === null || !comparable.same(row)) return
+  if (db.inTransaction() || version === null || !comparable.conditionOf(row)) return
   const kept = picked(row, comparable.columns)
   comparableRows(db).set(rowName(credentials, comparable, ids), { version, foundAt, row: kept }, JSON.stringify(kept).length)
 }
@@ -118,7 +118,7 @@ const rowName = (credentials: KnownCredentials, { id }: Comparable, ids: Resourc
 const picked = (row: object, columns: readonly string[]): object =>
   Object.freeze(Object.fromEntries(columns.map((column) => [column, (row as Record<string, unknown>)[column]])))
 
-/** Counts a use of the credentials. @returns the last one that was noted before; if that was long ago, this one is to be noted */
+/** Takes a use of the credentials as noted, although it is written to the database later. @returns the last one that was noted before; if that was long ago, this one is to be noted */
 export function noteUse(caller: FoundCaller, now: Date): string | null {
   const { lastSeenAt } = caller
   if (!isNoted(lastSeenAt, now)) caller.lastSeenAt = formatInstant(now)

@@ -22,8 +22,8 @@ export interface TableRow extends SpaceRow {
 }
 export interface RecordRow extends TableRow {
   record_id: number
-  /** Not there for a procedure with `isPresumed`. */
-  record_version: number
+  /** Undefined if the caller was admitted on a presumption (presumed-access.ts). */
+  record_version?: number
   /** True if the record is on another server, where `completed` reads it. */
   is_elsewhere?: boolean
 }
@@ -206,7 +206,8 @@ export interface TableRef extends SpaceRef {
 
 export interface RecordRef {
   id: number
-  version: number
+  /** Undefined if the caller was admitted on a presumption. */
+  version?: number | undefined
 }
 
 // A checked row has a role, because `checkSpace` refuses callers without one.

@@ -38,7 +38,7 @@ interface Arrived {
  * the handler waits for it, or `requireAdmitted` if the body fails. If the caller is admitted on a presumption, the check comes with the write.
  */
 export async function admitByPath(request: RequestContext, access: Access, { isWrite, ids, query, bytes }: Arrived): Promise<void> {
-  if (bytes <= ARRIVED_BYTES && !request.idempotencyKeys.length) request.presumed = await presumeFor(request, access, ids)
+  if (bytes <= ARRIVED_BYTES && !request.idempotencyKeys.length) request.presumed = await presumeAndCount(request, access, ids)
   if (request.presumed) return
   const isWaiting = access.ahead && !query && bytes <= ARRIVED_BYTES && !request.deps.replicas && isExpected(callerOf(request))
   const admitting = startAdmission(request, access, isWrite, ids)
@@ -80,9 +80,13 @@ export async function admitCall(
  * @returns undefined if the access has to be checked first
  * @throws AppError 429, but 401 if the credentials do not count any more
  */
-async function presumeFor(request: RequestContext, access: Access, ids: Record<string, unknown>): Promise<PresumedAdmission | undefined> {
+async function presumeAndCount(
+  request: RequestContext,
+  access: Access,
+  ids: Record<string, unknown>,
+): Promise<PresumedAdmission | undefined> {
   // With replicas the position of a write is asked for at the same time, on other connections.
-  if (!access.isPresumed || request.deps.replicas) return undefined
+  if (!access.mayBePresumed || request.deps.replicas) return undefined
   const asking = accessRequestOf(request)
   const presumed = presume(asking, access, ids)
   if (!presumed) return undefined
@@ -112,18 +116,18 @@ interface PresumingCall<Result> {
 }
 
 /** Runs a call that may presume the access of its caller. If nothing comes of that, the access is checked and the call runs again. */
-export async function presuming<Result extends object>(
+export async function callPresuming<Result extends object>(
   request: RequestContext,
   access: Access,
   { ids, key, admitted, attempt }: PresumingCall<Result>,
 ): Promise<Result> {
-  const isChecked = request.admission !== undefined || key !== undefined
-  const presumed = request.presumed ?? (isChecked ? undefined : await presumeFor(request, access, ids))
+  const mustNotPresume = request.admission !== undefined || key !== undefined
+  const presumed = request.presumed ?? (mustNotPresume ? undefined : await presumeAndCount(request, access, ids))
   request.presumed = undefined
   if (!presumed) return attempt(await admitted())
   const done = await presumed.presumption.run(() => attempt({ admission: presumed, ahead: undefined }))
   if (done) return done
-  presumed.forgo()
+  presumed.pause()
   return attempt({ admission: await admitCounted(request, access, ids), ahead: undefined })
 }
 

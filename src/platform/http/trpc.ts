@@ -19,7 +19,7 @@ import {
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
-import { type Admitted, admitCall, admittedBefore, presuming } from './admission.ts'
+import { type Admitted, admitCall, admittedBefore, callPresuming } from './admission.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
@@ -165,8 +165,8 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
     }
 
     const admitted = async () => admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids))
-    const { headers, result } = await (access.isPresumed
-      ? presuming(request, access, { ids, key, admitted, attempt })
+    const { headers, result } = await (access.mayBePresumed
+      ? callPresuming(request, access, { ids, key, admitted, attempt })
       : attempt(await admitted()))
     for (const name in headers) request.setHeader(name, headers[name] as string)
     return embedded(request, type, result)
@@ -204,7 +204,7 @@ interface Options<Row extends object = object, Ahead = never> {
   isSilent?: boolean
   isOwnerOnly?: boolean
   hasOwnThrottle?: boolean
-  isPresumed?: boolean
+  mayBePresumed?: boolean
   readsPrimary?: boolean
   prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */

@@ -1,4 +1,4 @@
-import { inReach } from '../../notifications/queries.ts'
+import { taskInReach } from '../../notifications/queries.ts'
 import { readAhead } from '../../platform/access/read-ahead.ts'
 import { composedByShape } from '../../platform/database/composed-once.ts'
 import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
@@ -62,29 +62,33 @@ export async function listOfUser(db: Database, reach: TaskReader, { limit, offse
 
 const WORDS = ['first', 'second', 'third'] as const
 type TabValues = Record<'accountId' | 'userId' | 'limit' | 'offset', number> &
-  Pick<TaskReader, 'seenSpaceIds' | 'deletedTableIds'> &
+  Pick<TaskReader, 'visibleSpaceIds' | 'deletedTableIds'> &
   Partial<Record<(typeof WORDS)[number], string>>
 
 const pagesOfUsers = composedByShape<TabValues>(MOST_COMPOSED)
 
 function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Window): Statement {
-  const { accountId, userId, isOwner, seenSpaceIds, deletedTableIds } = reach
+  const { accountId, userId, isOwner, visibleSpaceIds, deletedTableIds } = reach
   const order = query.include_done ? ORDER : ORDER_OF_OPEN
   const { words, arePlain } = searchOf(query)
   if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset })
-  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${seenSpaceIds !== null} ${words.length} ${arePlain}`
+  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${visibleSpaceIds !== null} ${words.length} ${arePlain}`
   const named = WORDS.slice(0, words.length)
-  const seen = seenSpaceIds ? (['seenSpaceIds', 'deletedTableIds'] as const) : []
+  const seen = visibleSpaceIds ? (['visibleSpaceIds', 'deletedTableIds'] as const) : []
   const names = ['accountId', 'userId', 'limit', 'offset', ...seen, ...named] as const
-  const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, seenSpaceIds = null, deletedTableIds = null, ...bound }) => {
-    const reader = { accountId, userId, isOwner, seenSpaceIds, deletedTableIds }
-    if (query.tab !== 'all' && !query.include_done && !words.length)
-      return pageCountedApart(openOf(reader, query.tab), ORDER_OF_OPEN, { limit, offset })
-    const search = { words: named.map((name) => bound[name] as string), arePlain }
-    return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
-  })
+  const run = pagesOfUsers(
+    shape,
+    names,
+    ({ accountId, userId, limit, offset, visibleSpaceIds = null, deletedTableIds = null, ...bound }) => {
+      const reader = { accountId, userId, isOwner, visibleSpaceIds, deletedTableIds }
+      if (query.tab !== 'all' && !query.include_done && !words.length)
+        return pageCountedApart(openOf(reader, query.tab), ORDER_OF_OPEN, { limit, offset })
+      const search = { words: named.map((name) => bound[name] as string), arePlain }
+      return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
+    },
+  )
   const [first, second, third] = words as [string, string, string]
-  return run({ accountId, userId, limit, offset, seenSpaceIds, deletedTableIds, first, second, third })
+  return run({ accountId, userId, limit, offset, visibleSpaceIds, deletedTableIds, first, second, third })
 }
 
 /** Lists of changed tasks may be long, and a cursor without `updated_since` is refused. */
@@ -107,7 +111,7 @@ function ofUser(reach: TaskReader, query: UserQuery, all = inParts, search = sea
     [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...conditionsOf(search)],
     ' and ',
   )
-  return TABS[tab](reach.userId, all).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, reach)}`)
+  return TABS[tab](reach.userId, all).map((part) => sql`${part} and ${shown} and ${taskInReach(sql`k`, reach)}`)
 }
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`
@@ -153,7 +157,7 @@ const pageCountedApart = (part: Sql, order: Sql, { limit, offset }: Window): Sql
  * the user for each of them.
  */
 const openOf = (reach: TaskReader, tab: 'my' | 'delegated'): Sql =>
-  sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${inReach(sql`k`, reach)}`
+  sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${taskInReach(sql`k`, reach)}`
 
 interface Page extends Window {
   /** Made by `pageOf` or `pageCountedApart`. */

@@ -9,7 +9,7 @@ import { searchOf } from './search.ts'
 
 export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 /** What decides which tasks a user may read. */
-export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'seenSpaceIds' | 'deletedTableIds'>
+export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'visibleSpaceIds' | 'deletedTableIds'>
 
 export interface Size {
   /** The number of tasks on all pages. */
