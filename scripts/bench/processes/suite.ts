@@ -16,11 +16,11 @@ const GOALS = { throughput: 1.3, cpu: 1.05 }
 const CONNECTIONS = 20
 const ROUNDS = 5
 const SECONDS = 2
-/** Until then V8 compiles in threads beside each process, which is counted as its CPU time. */
+/** Before that V8 still compiles much, in threads that are counted with their process. */
 const WARM_UP_SECONDS = 12
 /**
- * The rate for two processes, of the throughput of one, at which the load, the processes and PostgreSQL do not take two cores from each other. It is the
- * same for two services of one process each: processes that run at the same time make each request dearer, whoever has started them.
+ * The rate for two processes, of the throughput of one, at which the load, the processes and PostgreSQL do not take two cores from each other. Two
+ * services of one process each get the same rate, because two processes on two cores slow each other down, whether or not they belong to one service.
  */
 const PACED_SHARE = 0.25
 /** Single rounds differ by a fifth. */
@@ -114,7 +114,7 @@ async function inTurn(rounds: number, sides: [Side, Side], measure: (side: Side)
 
 async function weigh({ pids }: Bench, side: Side, run: () => Promise<LoadReport>): Promise<Figures> {
   const usedMs = (all: number[]) => all.reduce((sum, pid) => sum + cpuMs(pid, { withChildren: true }), 0)
-  const used = () => ({ node: usedMs(side.map(({ child }) => child.pid ?? 0)), postgres: usedMs([pids.postmaster]) })
+  const used = () => ({ node: usedMs(side.map(({ child }) => child.pid ?? 0)), postgres: cpuMs(pids.postmaster, { withChildren: true }) })
   const before = used()
   const { served, refused, lost, ms } = await run()
   if (refused || lost) throw new Error(`Of ${served} requests ${refused} were refused and ${lost} lost`)

@@ -75,7 +75,7 @@ export class GroupedWrites {
     }
   }
 
-  /** Fails the writes that presume the access which the check has refused, and commits the others of the group, which was rolled back. */
+  /** Fails the writes that presume the access that the check has refused, and commits the others of the group, which was rolled back. */
   async #commitOthers(writes: readonly Waiting[], check: NamedStatement | undefined, error: Error): Promise<void> {
     const isRefused = ({ presumption }: Waiting) => !check || presumption?.isOfAccess(check)
     rejectAll(writes.filter(isRefused), error, { isUndone: true })

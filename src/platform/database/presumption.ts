@@ -121,8 +121,8 @@ export class Presumption {
   }
 
   /**
-   * For a write that may have to be repeated because it wrote nothing, perhaps after it waited for long.
-   * @returns a function to call before the repetition, which is then checked again if the write was
+   * For a write that is repeated if it wrote nothing. It may have waited for long, and the access may have ended meanwhile.
+   * @returns a function to call before the repetition. If the check was sent with the write, it is sent with the repetition as well
    */
   static forRepetition(): () => void {
     const presumption = presumptions.getStore()
