@@ -1,7 +1,7 @@
 /** A process uses again what an access check found, until something that the check depends on is changed, by anybody (docs/decisions/0034-access-versions.md). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { sessionSeconds, startSession } from '../src/auth/sessions.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { ACCESS_CHANGES, hashOf } from './support/access-changes.ts'
@@ -49,7 +49,7 @@ const versionOf = async (accountId: number): Promise<string | undefined> =>
   (await db.query<{ version: string }>(sql`select version from access_versions where account_id = ${accountId}`))[0]?.version
 
 describe('the check of a caller who was admitted before', () => {
-  it('reads the version of the account in place of the key, the user, the space and the table', async () => {
+  test('reads the version of the account in place of the key, the user, the space and the table', async () => {
     const ground = await withRecord()
     const first = await getRecord(ground.keys.personal, ground)
     const texts = checks()
@@ -65,7 +65,7 @@ describe('the check of a caller who was admitted before', () => {
     expect(texts.map((text) => text.includes('api_keys'))).toEqual([false, true, false, false])
   })
 
-  it('gives the same answers for another user of the account, and none to a stranger', async () => {
+  test('gives the same answers for another user of the account, and none to a stranger', async () => {
     const ground = await withRecord()
     await become(() => getRecord(ground.keys.account, ground))
     expect(statusOf(await getRecord(ground.keys.personalOutsider, ground))).toBe('404 Table not found')
@@ -76,7 +76,7 @@ describe('the check of a caller who was admitted before', () => {
     )
   })
 
-  it('notes the use of a key once a minute', async () => {
+  test('notes the use of a key once a minute', async () => {
     const ground = await withRecord()
     const noting = vi.spyOn(db, 'execute')
     const noted = () => noting.mock.calls.filter(([{ text }]) => text.includes('update api_keys set last_used_at')).length
@@ -99,7 +99,7 @@ describe('the check of a caller who was admitted before', () => {
     }
   })
 
-  it('of a session that was extended by its own use is not refused for its former end', async () => {
+  test('of a session that was extended by its own use is not refused for its former end', async () => {
     const ground = await withRecord()
     const end = Date.now() + sessionSeconds(app.settings) * 1_000
     app.setClock(new Date(end - 20_000))
@@ -108,7 +108,7 @@ describe('the check of a caller who was admitted before', () => {
     expect(statusOf(await getRecord(ground.member, ground))).toBe('200')
   })
 
-  it('refuses writes of a read-only key, and what is outside of the spaces of a key, as before', async () => {
+  test('refuses writes of a read-only key, and what is outside of the spaces of a key, as before', async () => {
     const ground = await withRecord()
     const create = (caller: Caller) => app.as(caller).post(`/api/table/${ground.table}/records/create`, { data: { name: 'Two' } })
     await become(() => getRecord(ground.keys.accountReadOnly, ground))
@@ -118,7 +118,7 @@ describe('the check of a caller who was admitted before', () => {
     expect(statusOf(await create(ground.keys.account))).toBe('200')
   })
 
-  it('knows of the principal what the selects of all resources use', () => {
+  test('knows of the principal what the selects of all resources use', () => {
     const folder = join(import.meta.dirname, '../src')
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
     const used = files
@@ -129,7 +129,7 @@ describe('the check of a caller who was admitted before', () => {
 })
 
 describe('the next request knows of', () => {
-  it.each(ACCESS_CHANGES)('%s', async (_, change, callerOf, expected) => {
+  test.each(ACCESS_CHANGES)('%s', async (_, change, callerOf, expected) => {
     const ground = await withRecord()
     const caller = callerOf(ground)
     await become(() => getRecord(caller, ground))
@@ -138,7 +138,7 @@ describe('the next request knows of', () => {
     expect(statusOf(await getRecord(caller, ground))).toBe(expected)
   })
 
-  it('a lower role and a higher one, each time', async () => {
+  test('a lower role and a higher one, each time', async () => {
     const ground = await withRecord()
     const setRole = (role: string) =>
       db.execute(sql`update space_members set role = ${role} where space_id = ${ground.space} and user_id = ${ground.member.id}`)
@@ -151,7 +151,7 @@ describe('the next request knows of', () => {
     }
   })
 
-  it('another name and time zone of the caller, and another name and definition of the table', async () => {
+  test('another name and time zone of the caller, and another name and definition of the table', async () => {
     const ground = await withRecord()
     const me = () => app.as(ground.keys.personal).get('/api/key/self')
     await become(me)
@@ -162,14 +162,14 @@ describe('the next request knows of', () => {
     expect((await getRecord(ground.keys.personal, ground)).body.data).toEqual({ name: 'One', amount: null })
   })
 
-  it('a deleted record, because records are never remembered', async () => {
+  test('a deleted record, because records are never remembered', async () => {
     const ground = await withRecord()
     await become(() => getRecord(ground.member, ground))
     await db.execute(sql`delete from ${recordsOf(ground.table)} where id = ${ground.record}`)
     expect(statusOf(await getRecord(ground.member, ground))).toBe('404 Record not found')
   })
 
-  it('the end of a key that was in the future when the key was remembered', async () => {
+  test('the end of a key that was in the future when the key was remembered', async () => {
     const ground = await withRecord()
     const end = new Date(Date.now() + 3_600_000)
     await db.execute(
@@ -183,7 +183,7 @@ describe('the next request knows of', () => {
 })
 
 describe('a transaction', () => {
-  it('that has not ended, or was rolled back, changes nothing', async () => {
+  test('that has not ended, or was rolled back, changes nothing', async () => {
     const ground = await withRecord()
     const client = await db.connect()
     try {
@@ -201,7 +201,7 @@ describe('a transaction', () => {
     }
   })
 
-  it('changes the version at its commit only, and once, so that another one of the account need not wait for it', async () => {
+  test('changes the version at its commit only, and once, so that another one of the account need not wait for it', async () => {
     const ground = await withRecord()
     const before = await versionOf(ground.id)
     const [first, second] = [await db.connect(), await db.connect()]
@@ -220,7 +220,7 @@ describe('a transaction', () => {
     }
   })
 
-  it('that waits for another one of the account at its commit changes the version once more', async () => {
+  test('that waits for another one of the account at its commit changes the version once more', async () => {
     const ground = await withRecord()
     const holder = await db.connect()
     try {
@@ -237,7 +237,7 @@ describe('a transaction', () => {
     }
   })
 
-  it('that adds a table, a space, a user or a member changes the version, because its id may be given again after a failover', async () => {
+  test('that adds a table, a space, a user or a member changes the version, because its id may be given again after a failover', async () => {
     const ground = await withRecord()
     const additions = [
       sql`insert into tables (account_id, space_id, name) values (${ground.id}, ${ground.space}, 'Another')`,
@@ -252,7 +252,7 @@ describe('a transaction', () => {
     }
   })
 
-  it('that moves a table to another account changes the versions of both', async () => {
+  test('that moves a table to another account changes the versions of both', async () => {
     const ground = await withRecord()
     const other = await app.account()
     const versions = () => Promise.all([ground.id, other.id].map(versionOf))
@@ -262,7 +262,7 @@ describe('a transaction', () => {
     expect(after.map((version, index) => version === before[index])).toEqual([false, false])
   })
 
-  it.each(['sessions', 'api_keys'])('that truncates %s changes the version', async (name) => {
+  test.each(['sessions', 'api_keys'])('that truncates %s changes the version', async (name) => {
     const ground = await app.account()
     const client = await db.connect()
     try {
@@ -278,14 +278,14 @@ describe('a transaction', () => {
     }
   })
 
-  it('that truncates another table that a check reads would do the same', async () => {
+  test('that truncates another table that a check reads would do the same', async () => {
     const triggers = await db.query<{ name: string }>(sql`
       select tgrelid::regclass::text as name from pg_trigger where tgfoid = 'all_access_changed'::regproc and tgenabled = 'O' order by 1`)
     expect(triggers.map(({ name }) => name)).toEqual(['api_keys', 'sessions', 'space_members', 'spaces', 'tables', 'users'])
   })
 })
 
-it('remembers nothing of an account without a version', async () => {
+test('remembers nothing of an account without a version', async () => {
   const ground = await withRecord()
   await become(() => getRecord(ground.member, ground))
   await db.execute(sql`delete from access_versions where account_id = ${ground.id}`)
@@ -297,7 +297,7 @@ it('remembers nothing of an account without a version', async () => {
   expect(statusOf(await getRecord(ground.member, ground))).toBe('401 The session has ended, please sign in again')
 })
 
-it('keeps the version when a key or a session is used, or another is added, or one that ended long ago is deleted', async () => {
+test('keeps the version when a key or a session is used, or another is added, or one that ended long ago is deleted', async () => {
   const ground = await withRecord()
   const before = await versionOf(ground.id)
   await db.execute(sql`update api_keys set last_used_at = now() where account_id = ${ground.id}`)

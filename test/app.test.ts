@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { apiDocument } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
 
-it('answers an unknown or undecodable path with the common error body', async () => {
+test('answers an unknown or undecodable path with the common error body', async () => {
   const nowhere = await app.as(null).get('/api/nowhere')
   expect([nowhere.status, nowhere.body]).toEqual([
     404,
@@ -20,7 +20,7 @@ it('answers an unknown or undecodable path with the common error body', async ()
   expect([broken.headers.get('x-api-version'), broken.headers.get('x-request-id')]).toEqual(['1', broken.body.request_id])
 })
 
-it('answers a malformed or oversized HTTP request with the common error body', async () => {
+test('answers a malformed or oversized HTTP request with the common error body', async () => {
   const cases: [string, string, string][] = [
     ['FOO / HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'Malformed HTTP request'],
     ['GET /api/task/ 1/get HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'Malformed HTTP request'],
@@ -36,7 +36,7 @@ it('answers a malformed or oversized HTTP request with the common error body', a
   }
 })
 
-it('answers an unknown path before it reads the body', async () => {
+test('answers an unknown path before it reads the body', async () => {
   for (const [method, type] of [
     ['POST', 'application/json'],
     ['PUT', 'text/plain'],
@@ -49,7 +49,7 @@ it('answers an unknown path before it reads the body', async () => {
   }
 })
 
-it('answers 405 and the allowed methods to another method on a path that it has', async () => {
+test('answers 405 and the allowed methods to another method on a path that it has', async () => {
   const messages: Record<string, string> = { 'GET, HEAD': 'Only GET and HEAD are allowed here', POST: 'Only POST is allowed here' }
   const cases: [method: string, path: string, allow: string][] = [
     ['DELETE', '/api/task/1/get', 'GET, HEAD'],
@@ -72,25 +72,25 @@ it('answers 405 and the allowed methods to another method on a path that it has'
   }
 })
 
-it('answers every path under the pixel with the image', async () => {
+test('answers every path under the pixel with the image', async () => {
   for (const path of ['a.png', 'a', '%zz.png', '%00', 'a/b/c.png', '']) {
     const { status, headers } = await app.as(null).get(`/email/pixel/${path}`)
     expect([status, headers.get('content-type'), headers.get('cache-control')], path).toEqual([200, 'image/png', 'no-store'])
   }
 })
 
-it('answers the liveness, readiness and documentation routes', async () => {
+test('answers the liveness, readiness and documentation routes', async () => {
   expect((await app.as(null).get('/healthz')).body).toEqual({ ok: true })
   expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true, storage: true })
 })
 
-it('serves the document that the code generates', async () => {
+test('serves the document that the code generates', async () => {
   const { status, headers, body } = await app.as(null).get('/openapi.json')
   expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
   expect(body).toEqual(await apiDocument())
 })
 
-it('links the start page to the documentation, and mails to their pages', async () => {
+test('links the start page to the documentation, and mails to their pages', async () => {
   const start = await app.as(null).send('/', { redirect: 'manual' })
   expect([start.status, start.headers.get('location')]).toEqual([302, '/docs'])
   for (const path of ['/invite', '/reset', '/forgot']) {
@@ -100,7 +100,7 @@ it('links the start page to the documentation, and mails to their pages', async 
   }
 })
 
-it('accepts every form of a POST without a body', async () => {
+test('accepts every form of a POST without a body', async () => {
   const { owner, space, keys } = await app.account()
   const made = await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Bodies', fields: [{ name: 'Name', type: 'text' }] })
   const path = `/api/table/${made.body.id}/records/count`
@@ -129,7 +129,7 @@ async function sendWhole(head: string[], body: string): Promise<string> {
   return text(socket)
 }
 
-it('answers a client that sends the whole body although the service does not read it', async () => {
+test('answers a client that sends the whole body although the service does not read it', async () => {
   const { keys } = await app.account()
   const bearer = `Authorization: Bearer ${keys.personal}`
   const body = 'x'.repeat(10 * 1_048_576)
@@ -148,7 +148,7 @@ it('answers a client that sends the whole body although the service does not rea
   }
 })
 
-it('gives the same answer to bad input before and after a REST call', async () => {
+test('gives the same answer to bad input before and after a REST call', async () => {
   const { owner, space } = await app.account()
   const made = await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Coerced', fields: [{ name: 'Name', type: 'text' }] })
   const path = `/api/table/${made.body.id}/records/query`

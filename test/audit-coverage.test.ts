@@ -1,5 +1,5 @@
 /** Every operation that changes something is audited, or has a reason here why it is not. */
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Action } from '../src/audit/actions.ts'
 import { mailReset } from '../src/auth/password-reset.ts'
 import { createInvite } from '../src/auth/service.ts'
@@ -94,7 +94,7 @@ interface Row {
   object: { type: string; id: string } | null
 }
 
-it('audits every change in its transaction, or says why not', async () => {
+test('audits every change in its transaction, or says why not', async () => {
   const account = await app.account({ withPassword: true })
   const { owner, viewer, space, keys } = account
   await app.db.execute(sql`

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ACTIONS } from '../src/audit/actions.ts'
 import { auditFailedSignIn } from '../src/audit/failed-sign-ins.ts'
 import { auditing } from '../src/audit/log.ts'
@@ -33,7 +33,7 @@ async function fill(
 }
 
 describe('the list', () => {
-  it('says who did what, when, from where, with which key and to which object', async () => {
+  test('says who did what, when, from where, with which key and to which object', async () => {
     app.setClock(new Date('2030-03-31T09:30:00.700Z'))
     onTestFinished(() => app.setClock(null))
     const account = await app.account()
@@ -67,7 +67,7 @@ describe('the list', () => {
     expect(rows[1]).toMatchObject({ api_key_id: null, actor_user_id: account.owner.id, object: { type: 'table', id: String(id) } })
   })
 
-  it('is for owners and their account keys that see every space, on REST and RPC, list and export', async () => {
+  test('is for owners and their account keys that see every space, on REST and RPC, list and export', async () => {
     const account = await app.account()
     const ownersKey = await app.as(account.owner).rpc.keys.create.mutate({ kind: 'personal', name: 'Mine' })
     const paths = ['/api/audit/list', '/api/audit/export.jsonl']
@@ -91,7 +91,7 @@ describe('the list', () => {
     expect((await app.as(account.keys.accountReadOnly).rpc.audit.list.query({ action: 'key.created' })).rows).toHaveLength(1)
   })
 
-  it('has nothing of another account', async () => {
+  test('has nothing of another account', async () => {
     const account = await app.account()
     await makeTable(app, account)
     const other = account.keys.accountOutsider
@@ -102,7 +102,7 @@ describe('the list', () => {
     expect(lines.map((line: string) => JSON.parse(line).action)).toEqual(['export.audit'])
   })
 
-  it('is filtered by user, action, space and time', async () => {
+  test('is filtered by user, action, space and time', async () => {
     const at = (text: string) => app.setClock(new Date(text))
     onTestFinished(() => app.setClock(null))
     at('2030-01-01T10:00:00Z')
@@ -124,7 +124,7 @@ describe('the list', () => {
     expect(await found('actor_user_id=2000000000')).toEqual([])
   })
 
-  it('refuses invalid filters by name, on the list and on the export', async () => {
+  test('refuses invalid filters by name, on the list and on the export', async () => {
     const { owner } = await app.account()
     for (const [query, path] of [
       ['actor_user_id=me', 'actor_user_id'],
@@ -146,7 +146,7 @@ describe('the list', () => {
     for (const query of ['limit=many', 'limit=1.5']) expect((await app.as(owner).get(`/api/audit/list?${query}`)).status).toBe(400)
   })
 
-  it('is paged by cursor, newest first, without gaps, and by 200 rows at most', async () => {
+  test('is paged by cursor, newest first, without gaps, and by 200 rows at most', async () => {
     const account = await app.account()
     await fill(account, 450, { at: "date_trunc('second', now() at time zone 'UTC') - make_interval(secs => i / 7)" })
     const seen: number[] = []
@@ -166,7 +166,7 @@ describe('the list', () => {
     expect((await app.as(account.owner).get('/api/audit/list?limit=-3')).body).toHaveLength(1)
   })
 
-  it('refuses a cursor of other filters, of another account, and one that it has not issued', async () => {
+  test('refuses a cursor of other filters, of another account, and one that it has not issued', async () => {
     const account = await app.account()
     const stranger = await app.account()
     await fill(account, 3)
@@ -180,7 +180,7 @@ describe('the list', () => {
       expect((await status(account, `cursor=${cursor}`)).issues[0].path).toEqual(['cursor'])
   })
 
-  it('counts up to 10,000 rows', async () => {
+  test('counts up to 10,000 rows', async () => {
     const account = await app.account()
     await fill(account, 10_000)
     expect((await app.as(account.owner).get('/api/audit/list')).headers.get('x-total-count')).toBe('10000')
@@ -190,7 +190,7 @@ describe('the list', () => {
 })
 
 describe('the export', () => {
-  it('streams all rows as JSON lines, oldest first, and is audited itself', async () => {
+  test('streams all rows as JSON lines, oldest first, and is audited itself', async () => {
     const account = await app.account()
     await fill(account, 2_500, { at: "date_trunc('second', now() at time zone 'UTC') - make_interval(secs => i / 3)" })
     const answer = await app.as(account.keys.account).get('/api/audit/export.jsonl')
@@ -208,7 +208,7 @@ describe('the export', () => {
     expect(rows.at(-1)).toEqual((await rowsOf(account, 'limit=1'))[0])
   })
 
-  it('applies the filters, and notes them', async () => {
+  test('applies the filters, and notes them', async () => {
     const account = await app.account()
     await fill(account, 3)
     await fill(account, 2, { action: 'key.deleted' })
@@ -217,7 +217,7 @@ describe('the export', () => {
     expect((await rowsOf(account, 'action=export.audit'))[0]?.detail).toEqual({ action: 'key.deleted', since: '2020-01-01 00:00:00' })
   })
 
-  it('reads a page only when it is asked for one, so that a slow reader takes no memory', async () => {
+  test('reads a page only when it is asked for one, so that a slow reader takes no memory', async () => {
     const account = await app.account()
     await fill(account, 3_500)
     const context = systemContext(app.deps)
@@ -234,7 +234,7 @@ describe('the export', () => {
     expect([await rowsIn(), await rowsIn(), await rowsIn(), reads]).toEqual([1_000, 501, undefined, 4])
   })
 
-  it('is neither sent nor audited for HEAD', async () => {
+  test('is neither sent nor audited for HEAD', async () => {
     const account = await app.account()
     const answer = await app.as(account.owner).send('/api/audit/export.jsonl', { method: 'HEAD' })
     expect([answer.status, answer.body]).toEqual([200, ''])
@@ -247,7 +247,7 @@ describe('the table', () => {
   const count = async ({ id }: Account) =>
     (await app.db.query<{ count: number }>(sql`select count(*) from audit_entries where account_id = ${id}`))[0]?.count
 
-  it('refuses UPDATE, TRUNCATE and the DELETE of younger rows, also to its owner', async () => {
+  test('refuses UPDATE, TRUNCATE and the DELETE of younger rows, also to its owner', async () => {
     const account = await app.account()
     await fill(account, 2)
     // The tests are run by the owner of the table, who is a superuser besides.
@@ -263,7 +263,7 @@ describe('the table', () => {
     expect(await count(account)).toBe(2)
   })
 
-  it('refuses them in sessions that turn ordinary triggers off, or bring a now() of their own', async () => {
+  test('refuses them in sessions that turn ordinary triggers off, or bring a now() of their own', async () => {
     const account = await app.account()
     await fill(account, 1)
     const inSession = (setting: Sql, statement: Sql) =>
@@ -282,7 +282,7 @@ describe('the table', () => {
     expect(await count(account)).toBe(1)
   })
 
-  it('refuses the DELETE of a younger row in a session whose time zone is called UTC and is days ahead', async () => {
+  test('refuses the DELETE of a younger row in a session whose time zone is called UTC and is days ahead', async () => {
     const account = await app.account()
     // The row is to be deleted in five days. Since PostgreSQL 18, AT TIME ZONE 'UTC' looks for the name in the zone of the session first.
     await fill(account, 1, { at: "now() at time zone 'UTC' - interval '25 days'" })
@@ -297,7 +297,7 @@ describe('the table', () => {
     expect(await count(account)).toBe(1)
   })
 
-  it('outlives the account, its users and its spaces', async () => {
+  test('outlives the account, its users and its spaces', async () => {
     const account = await app.account()
     await makeTable(app, account)
     await app.db.execute(sql`update accounts set owner_user_id = null where id = ${account.id}`)
@@ -305,7 +305,7 @@ describe('the table', () => {
     expect(await count(account)).toBe(1)
   })
 
-  it('loses rows after KEEP_AUDIT_DAYS, in small steps, and no others', async () => {
+  test('loses rows after KEEP_AUDIT_DAYS, in small steps, and no others', async () => {
     const account = await app.account()
     await fill(account, 2_300, { at: "now() at time zone 'UTC' - interval '31 days'" })
     await fill(account, 5, { at: "now() at time zone 'UTC' - interval '29 days'" })
@@ -320,7 +320,7 @@ describe('the table', () => {
     expect([await count(account), statements]).toEqual([5, 3])
   })
 
-  it('keeps a row for KEEP_AUDIT_DAYS from its time, or from the time of the database if the clock of the service is behind', async () => {
+  test('keeps a row for KEEP_AUDIT_DAYS from its time, or from the time of the database if the clock of the service is behind', async () => {
     const account = await app.account()
     const write = (at: Date) => app.db.execute(auditing({ ...systemContext(app.deps), now: at }, 'key.rotated', { accountId: account.id }))
     await write(new Date('2040-01-31T10:00:00Z'))
@@ -334,7 +334,7 @@ describe('the table', () => {
     ])
   })
 
-  it('keeps existing rows when the setting is shortened, lengthened, or the clock of the service is wrong', async () => {
+  test('keeps existing rows when the setting is shortened, lengthened, or the clock of the service is wrong', async () => {
     const account = await app.account()
     await fill(account, 1, { at: "now() at time zone 'UTC' - interval '10 days'" })
     await fill(account, 1, { at: "now() at time zone 'UTC' - interval '40 days'" })
@@ -355,7 +355,7 @@ describe('the table', () => {
 describe('signing in', () => {
   const login = (email: string, password: string, headers = {}) => app.as(null).post('/api/auth/login', { email, password }, headers)
 
-  it('is audited, with the failures before it', async () => {
+  test('is audited, with the failures before it', async () => {
     const account = await app.account({ withPassword: true })
     const { email, password, id } = account.owner
     expect((await login(email, 'wrong')).status).toBe(401)
@@ -374,7 +374,7 @@ describe('signing in', () => {
     ])
   })
 
-  it('is audited if it fails because of a wrong current password, and a flood of failures writes few rows', async () => {
+  test('is audited if it fails because of a wrong current password, and a flood of failures writes few rows', async () => {
     const account = await app.account({ withPassword: true })
     const { owner } = account
     await app.as(owner).post('/api/auth/password', { current_password: 'wrong', new_password: 'staple battery horse' })
@@ -387,7 +387,7 @@ describe('signing in', () => {
     expect(counts.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 10, 20, 40, 80])
   })
 
-  it('with an unknown address writes no row, for nobody could read it', async () => {
+  test('with an unknown address writes no row, for nobody could read it', async () => {
     const before = await app.db.query(sql`select max(id) as id from audit_entries`)
     expect((await login('nobody@nowhere.example', 'wrong')).status).toBe(401)
     expect(await app.db.query(sql`select max(id) as id from audit_entries`)).toEqual(before)
@@ -395,7 +395,7 @@ describe('signing in', () => {
 })
 
 describe('a change and its row', () => {
-  it('are committed together: without the row there is no change', async () => {
+  test('are committed together: without the row there is no change', async () => {
     const account = await app.account()
     const { id } = await makeTable(app, account, { records: [{ name: 'Kept' }] })
     await app.db.execute(raw(`alter table audit_entries add constraint broken check (account_id <> ${account.id}) not valid`))
@@ -419,7 +419,7 @@ describe('a change and its row', () => {
     expect((await as.post(`/api/table/${id}/records/query`, {})).body).toHaveLength(1)
   })
 
-  it('are written once for a repeated Idempotency-Key, and never for a refused or ineffective change', async () => {
+  test('are written once for a repeated Idempotency-Key, and never for a refused or ineffective change', async () => {
     const account = await app.account()
     const as = app.as(account.owner)
     const create = () => as.post('/api/spaces/create', { name: 'Once' }, { 'idempotency-key': 'once' })
@@ -436,7 +436,7 @@ describe('a change and its row', () => {
     expect(await actionsOf(account)).toEqual(['table.created', 'space.created'])
   })
 
-  it('are attributed to the requester if a job makes the change', async () => {
+  test('are attributed to the requester if a job makes the change', async () => {
     const account = await app.account()
     const { id } = await makeTable(app, account)
     const as = app.as(account.keys.account)
@@ -450,7 +450,7 @@ describe('a change and its row', () => {
     ])
   })
 
-  it('are attributed to nobody if a job makes the change by itself, or an operator', async () => {
+  test('are attributed to nobody if a job makes the change by itself, or an operator', async () => {
     const account = await app.account()
     const { id } = await makeTable(app, account)
     const context = systemContext(app.deps)
@@ -472,7 +472,7 @@ describe('a change and its row', () => {
     ])
   })
 
-  it('name a view that a deleted field takes with it', async () => {
+  test('name a view that a deleted field takes with it', async () => {
     const account = await app.account()
     const { id } = await makeTable(app, account, {
       fields: [
@@ -488,7 +488,7 @@ describe('a change and its row', () => {
     ])
   })
 
-  it('are written for each cell that loses files by an update of its record, but not for a file that moves within the record', async () => {
+  test('are written for each cell that loses files by an update of its record, but not for a file that moves within the record', async () => {
     const account = await app.account()
     const fields = ['Text', 'Files', 'More'].map((name) => ({ name, type: name === 'Text' ? 'text' : 'file' }))
     const { path, records } = await makeTable(app, account, { fields, records: [{}] })
@@ -511,7 +511,7 @@ describe('a change and its row', () => {
     expect(JSON.stringify(rows)).not.toContain('secret')
   })
 
-  it('never have contents', async () => {
+  test('never have contents', async () => {
     const account = await app.account()
     const { path } = await makeTable(app, account, { records: [{ name: 'Secret content' }] })
     await app.as(account.owner).post(`${path}/records/delete_batch`, { record_ids: [1] })
@@ -520,7 +520,7 @@ describe('a change and its row', () => {
   })
 })
 
-it('documents every action', async () => {
+test('documents every action', async () => {
   const document = (await app.as(null).get('/openapi.json')).body
   const schema = document.components.schemas.AuditAction
   expect(schema.enum).toEqual(Object.keys(ACTIONS))

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
 
 describe('signing in', () => {
-  it('sets a working cookie, and ends with signing out', async () => {
+  test('sets a working cookie, and ends with signing out', async () => {
     const { owner } = await app.account({ withPassword: true })
     const login = await app.as(null).post('/api/auth/login', { email: owner.email.toUpperCase(), password: owner.password })
     expect(login.status).toBe(200)
@@ -21,7 +21,7 @@ describe('signing in', () => {
     expect((await app.as(null).get('/api/auth/me', browser)).status).toBe(401)
   })
 
-  it('answers a wrong address and a wrong password alike, and slows guesses down', async () => {
+  test('answers a wrong address and a wrong password alike, and slows guesses down', async () => {
     const { owner } = await app.account({ withPassword: true })
     // The first delay is one second, which may pass between two calls on a busy machine.
     app.setClock(new Date())
@@ -37,7 +37,7 @@ describe('signing in', () => {
     expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).status).toBe(429)
   })
 
-  it('slows concurrent guesses, but not correct passwords', async () => {
+  test('slows concurrent guesses, but not correct passwords', async () => {
     const { owner } = await app.account({ withPassword: true })
     // On a busy machine the first delay may pass before the last guess has come.
     app.setClock(new Date())
@@ -49,7 +49,7 @@ describe('signing in', () => {
     expect([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length]).toEqual([5, 15])
   })
 
-  it('extends the session and its cookie on each use', async () => {
+  test('extends the session and its cookie on each use', async () => {
     const { owner } = await app.account({ withPassword: true })
     app.setClock(new Date('2030-01-01T10:00:00Z'))
     const signedIn = await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })
@@ -63,7 +63,7 @@ describe('signing in', () => {
     app.setClock(null)
   })
 
-  it('ends the other sessions when the password changes', async () => {
+  test('ends the other sessions when the password changes', async () => {
     const { owner } = await app.account({ withPassword: true })
     const second =
       (await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).headers.get('set-cookie') ?? ''
@@ -77,7 +77,7 @@ describe('signing in', () => {
     expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: 'staple battery horse' })).status).toBe(200)
   })
 
-  it('refuses requests that a browser sends from another site', async () => {
+  test('refuses requests that a browser sends from another site', async () => {
     const { owner } = await app.account()
     const profile = (headers: Record<string, string>) => app.as(owner).post('/api/auth/profile', { name: 'Eve' }, headers)
     expect((await profile({ 'sec-fetch-site': 'cross-site' })).status).toBe(403)
@@ -87,7 +87,7 @@ describe('signing in', () => {
     expect((await profile({ origin: app.url, 'sec-fetch-site': 'same-origin' })).body.name).toBe('Eve')
   })
 
-  it('refuses requests of a page that came without TLS, whose text anybody on the way can change', async () => {
+  test('refuses requests of a page that came without TLS, whose text anybody on the way can change', async () => {
     const secure = await testApp({ PUBLIC_URL: 'https://app.example.com' })
     const { owner } = await secure.account()
     const profile = async (origin: string) => {
@@ -102,7 +102,7 @@ describe('signing in', () => {
     expect(await profile('https://app.example.com')).toBe(200)
   })
 
-  it('keeps the version of a user if a change alters nothing', async () => {
+  test('keeps the version of a user if a change alters nothing', async () => {
     const { owner } = await app.account()
     const versionOf = async () => (await app.db.prisma.user.findFirstOrThrow({ where: { id: owner.id } })).version
     const profile = (body: object) => app.as(owner).post('/api/auth/profile', body)
@@ -116,7 +116,7 @@ describe('signing in', () => {
     expect(await versionOf()).toBe(before + 1)
   })
 
-  it('changes the profile, and keeps the properties that are not sent', async () => {
+  test('changes the profile, and keeps the properties that are not sent', async () => {
     const { owner } = await app.account()
     const changed = await app.as(owner).rpc.auth.profile.mutate({ timezone: 'Asia/Kathmandu' })
     expect(changed).toMatchObject({ name: 'Olga Owner', timezone: 'Asia/Kathmandu' })

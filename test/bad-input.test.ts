@@ -3,7 +3,7 @@
  * nothing changes.
  */
 import { request } from 'node:http'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../src/platform/database/database.ts'
 import { newKeySecret } from '../src/platform/secrets/secrets.ts'
@@ -34,7 +34,7 @@ const withIds = operations.filter(({ pathIds }) => pathIds.length > 0)
 const withBody = operations.filter(({ method }) => method === 'POST')
 
 describe('a bad key is refused with 401, on REST and RPC', () => {
-  it.each(byName(secured))('by %s', async (_, operation) => {
+  test.each(byName(secured))('by %s', async (_, operation) => {
     const ids = idsFor(operation, known)
     for (const [name, key] of Object.entries(badKeys)) {
       for (const answer of [await callRest(app.as(key), operation, ids), await callRpc(app.as(key), operation, ids)]) {
@@ -55,7 +55,7 @@ describe('a caller of a kind that the operation does not admit gets 403', () => 
   const cases = secured.flatMap((operation) =>
     kinds.filter((kind) => !admits(operation, kind)).map((kind) => [kind, operation.name, operation] as const),
   )
-  it.each(cases)('%s: %s', async (kind, _, operation) => {
+  test.each(cases)('%s: %s', async (kind, _, operation) => {
     const answer = await callRest(app.as(callerOf[kind]), operation, idsFor(operation, known))
     expect(answer.status).toBe(403)
     if (kind === 'personal' && admits(operation, 'account')) {
@@ -68,7 +68,7 @@ describe('a caller of a kind that the operation does not admit gets 403', () => 
 
 describe('a read-only key is refused', () => {
   const writes = forKeys.filter(({ type, meta }) => (meta.access.effect ?? (type === 'mutation' ? 'write' : 'read')) === 'write')
-  it.each(byName(writes))('by %s', async (_, operation) => {
+  test.each(byName(writes))('by %s', async (_, operation) => {
     const answer = await callRest(app.as(account.keys.accountReadOnly), operation, idsFor(operation, known))
     expect([answer.status, answer.body.message]).toEqual([403, 'API key is read-only'])
   })
@@ -76,7 +76,7 @@ describe('a read-only key is refused', () => {
 
 describe('a key whose whitelist holds only another space is refused', () => {
   const inSpace = forKeys.filter(({ pathIds }) => pathIds.includes('space_id') || pathIds.includes('table_id'))
-  it.each(byName(inSpace))('by %s', async (_, operation) => {
+  test.each(byName(inSpace))('by %s', async (_, operation) => {
     const answer = await callRest(app.as(account.keys.accountOtherSpace), operation, idsFor(operation, known))
     if (operation.meta.access.isSilent) expect([answer.status, answer.body.message]).toEqual([500, 'Not Authorized'])
     else expect([answer.status, answer.body.message]).toEqual([403, 'API key not authorized for this workspace'])
@@ -84,7 +84,7 @@ describe('a key whose whitelist holds only another space is refused', () => {
 })
 
 describe('the resources of another account are hidden', () => {
-  it.each(byName(withIds))('by %s', async (_, operation) => {
+  test.each(byName(withIds))('by %s', async (_, operation) => {
     const answer = await callRest(app.as(callerFor(operation, stranger)), operation, idsFor(operation, known))
     const isTask = operation.meta.access.resource?.ids[0]?.name === 'task_id'
     if (operation.meta.access.isSilent) expect([answer.status, answer.body.message]).toEqual([500, 'Not Authorized'])
@@ -107,7 +107,7 @@ describe('an id that is not a positive 32-bit number', () => {
     return operation.method === 'GET' ? as.get(path) : as.post(path, {})
   }
 
-  it.each(cases)('answers 404 to a number as %s of %s', async (id, name, operation) => {
+  test.each(cases)('answers 404 to a number as %s of %s', async (id, name, operation) => {
     // View 0 is the Default view.
     const zero = name === 'views.get' && id === 'view_id' ? [] : ['0']
     for (const number of [...zero, '-1', '2147483648', '99999999999999999999']) {
@@ -116,7 +116,7 @@ describe('an id that is not a positive 32-bit number', () => {
     }
   })
 
-  it.each(cases)('answers 400 to a text as %s of %s', async (id, _, operation) => {
+  test.each(cases)('answers 400 to a text as %s of %s', async (id, _, operation) => {
     for (const text of ['abc', '1.5', '1e3', '%20']) {
       const answer = await callWith(operation, id, text)
       expect(answer.status, `${text}: ${JSON.stringify(answer.body)}`).toBe(400)
@@ -126,7 +126,7 @@ describe('an id that is not a positive 32-bit number', () => {
 })
 
 describe('an unknown parameter of a query string is ignored', () => {
-  it.each(byName(operations.filter(({ method }) => method === 'GET')))('by %s', async (_, operation) => {
+  test.each(byName(operations.filter(({ method }) => method === 'GET')))('by %s', async (_, operation) => {
     const path = pathOf(operation, idsFor(operation, known))
     const as = app.as(callerFor(operation, account))
     const plain = await as.get(path)
@@ -138,7 +138,7 @@ describe('an unknown parameter of a query string is ignored', () => {
 })
 
 describe('a body that is not a JSON object, is too large or has another encoding is refused', () => {
-  it.each(byName(withBody))('by %s', async (_, operation) => {
+  test.each(byName(withBody))('by %s', async (_, operation) => {
     const ids = idsFor(operation, known)
     const as = app.as(callerFor(operation, account))
     const path = pathOf(operation, ids)
@@ -183,7 +183,7 @@ describe('a value of the wrong type, NUL, half a surrogate pair or a long text i
     if (typeof value === 'string' && value !== 'yes') expect(answer.body.issues[0].path).toEqual([key])
   }
 
-  it.each(byName(withBody))('by %s', async (_, operation) => {
+  test.each(byName(withBody))('by %s', async (_, operation) => {
     const { keys, required } = keysOf(operation)
     for (const key of keys) {
       for (const value of ['a\0b', 'a\ud800b', 'yes', true, -1, 1.5, [], {}, [[]], { $gt: '' }, ['\0'], null])
@@ -199,7 +199,7 @@ describe('a value of the wrong type, NUL, half a surrogate pair or a long text i
   })
 })
 
-it('nothing has changed', async () => {
+test('nothing has changed', async () => {
   expect(await snapshot()).toEqual(before)
 })
 

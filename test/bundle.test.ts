@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ServiceProcess, serviceProcess } from '../scripts/chaos/service-process.ts'
 import { testDatabase } from './support/database.ts'
 
@@ -59,7 +59,7 @@ async function faultOfCopy(): Promise<{ message: string; stack: string }> {
   return JSON.parse(service.faults()[0] ?? '').err
 }
 
-it('starts without the files of the packages that it contains, and a fault is logged with its place in the source', async () => {
+test('starts without the files of the packages that it contains, and a fault is logged with its place in the source', async () => {
   rmSync(join(copy, 'node_modules/fastify'))
   const { message, stack } = await faultOfCopy()
   expect(message).toBe('a fault of the bundle')
@@ -67,12 +67,12 @@ it('starts without the files of the packages that it contains, and a fault is lo
   symlinkSync(join(root, 'node_modules/fastify'), join(copy, 'node_modules/fastify'))
 })
 
-it('is not used any more once a source was edited', async () => {
+test('is not used any more once a source was edited', async () => {
   failAt('a fault of the edited source')
   expect((await faultOfCopy()).message).toBe('a fault of the edited source')
 })
 
-it('is refused for a source that asks for its place in a way that would name the bundle', () => {
+test('is refused for a source that asks for its place in a way that would name the bundle', () => {
   writeFileSync(join(copy, HEALTH), `${readFileSync(join(root, HEALTH), 'utf8')}export const here = import.meta.filename\n`)
   expect(makeBundle).toThrow(`${HEALTH}: the bundle does not know import.meta.filename`)
 })

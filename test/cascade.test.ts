@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccount } from '../src/accounts/service.ts'
 import { onRecord } from '../src/comments/record-subject.ts'
 import { create as createComment } from '../src/comments/service.ts'
@@ -54,7 +54,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-it('deletes the tasks, comments and files of a record with it', async () => {
+test('deletes the tasks, comments and files of a record with it', async () => {
   const [record] = objectOf(await records.createBatch(context, table, { records: [{ data: { company: 'Acme' } }] })).rows as [DataRecord]
   const ref = { id: record.id, version: 1 }
   await createTask(context, { space_id: table.space_id, table_id: table.id, record_id: record.id }, { title: 'Call Acme' })
@@ -72,7 +72,7 @@ it('deletes the tasks, comments and files of a record with it', async () => {
   expect(await left()).toEqual([{ tasks: 0, comments: 0, files: 0 }])
 })
 
-it('deletes the views that need a field with the field', async () => {
+test('deletes the views that need a field with the field', async () => {
   await createView(context, table, { name: 'By company', type: 'grid', filters: [{ column: 'company', compare: '=', value: 'Acme' }] })
   await removeField(context, table, 'company', true)
   expect((await listViews(context, table)).rows.map(({ id }) => id)).toEqual([0])

@@ -1,6 +1,6 @@
 /** Changes a table over HTTP while another request that was admitted before runs its statements. */
 import { setTimeout } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { queriesOf, queriesWith } from './support/statements.ts'
@@ -42,7 +42,7 @@ describe('a create with an Idempotency-Key', () => {
   let keys = 0
   const newKey = () => ({ 'idempotency-key': `key-${keys++}` })
 
-  it.each([
+  test.each([
     ['a record', 'create', { data: { name: 'a' } }, expect.objectContaining({ data: { name: 'a' } })],
     ['a batch', 'create_batch', { records: [{ data: { name: 'a' } }] }, [expect.objectContaining({ data: { name: 'a' } })]],
   ])('of %s is repeated as a whole when a field is deleted', async (_, operation, body, expected) => {
@@ -60,7 +60,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(await countOf(table)).toBe(2)
   })
 
-  it('is repeated on RPC, too', async () => {
+  test('is repeated on RPC, too', async () => {
     const table = await newTable()
     await as.post(`/api/table/${table}/records/create`, { data: {} })
     changeBefore(`insert into ${records(table)}`, deleting(table))
@@ -68,7 +68,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(answer.body.result?.data.data).toEqual({ name: 'a' })
   })
 
-  it('succeeds although the table is changed again and again', async () => {
+  test('succeeds although the table is changed again and again', async () => {
     const table = await newTable([NAME, ...['A', 'B', 'C'].map((name) => ({ name, type: 'text' }))])
     await as.post(`/api/table/${table}/records/create`, { data: {} })
     changeBefore(`insert into ${records(table)}`, deleting(table, 'a'), deleting(table, 'b'), deleting(table, 'c'))
@@ -76,7 +76,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(await countOf(table)).toBe(2)
   })
 
-  it('is judged by the fields that the table has then, and creates nothing if it is refused', async () => {
+  test('is judged by the fields that the table has then, and creates nothing if it is refused', async () => {
     const table = await newTable()
     await as.post(`/api/table/${table}/records/create`, { data: {} })
     changeBefore(`insert into ${records(table)}`, deleting(table))
@@ -85,7 +85,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(await countOf(table)).toBe(1)
   })
 
-  it('is 404 when the table is deleted', async () => {
+  test('is 404 when the table is deleted', async () => {
     const table = await newTable()
     await as.post(`/api/table/${table}/records/create`, { data: {} })
     changeBefore(`insert into ${records(table)}`, async () => {
@@ -97,7 +97,7 @@ describe('a create with an Idempotency-Key', () => {
 })
 
 describe('an email', () => {
-  it('is previewed, and its context read, while a field is deleted', async () => {
+  test('is previewed, and its context read, while a field is deleted', async () => {
     const table = await newTable(
       [NAME, { name: 'Mail', type: 'email' }, AMOUNT, { name: 'Spare', type: 'text' }],
       [{ name: 'Ann', mail: 'ann@example.com' }],
@@ -130,7 +130,7 @@ describe('a page', () => {
     expect(statusOf(await as.post(`/api/table/${table}/record/1/update`, { data: { amount: value } }))).toBe('200 ')
   }
 
-  it.each([
+  test.each([
     ['of another type', AMOUNT, 5, { type: 'text' }, 'five'],
     ['of a type with the same column', { name: 'Amount', type: 'select', options: ['One', 'Two'] }, 'Two', { type: 'user' }, '@me'],
     [
@@ -149,7 +149,7 @@ describe('a page', () => {
     expect(shown).not.toBeNull()
   })
 
-  it('that takes long is compared with the fields that it has then, whichever process has changed them', async () => {
+  test('that takes long is compared with the fields that it has then, whichever process has changed them', async () => {
     const table = await newTable([NAME, AMOUNT], [{ name: 'a', amount: 5 }])
     changeBefore(`from ${records(table)} r`, async () => {
       // As another process does it: this one learns nothing of the change.
@@ -169,14 +169,14 @@ describe('an export', () => {
     return { status, lines: lines.map((line) => line.split(',').slice(0, 3).join()) }
   }
 
-  it('begins again when a field is deleted between two of its pages', async () => {
+  test('begins again when a field is deleted between two of its pages', async () => {
     const table = await newTable([NAME, AMOUNT], [{ name: 'a', amount: 1 }])
     changeBefore(`from ${records(table)} r`, async () => {}, deleting(table))
     const { status, lines } = await exported(table)
     expect([status, lines[0], lines[1]?.slice(0, 4)]).toEqual([200, 'ID,Name,Created at', '1,a,'])
   })
 
-  it('is complete although the fields change before each of its pages, because at last it delays them', async () => {
+  test('is complete although the fields change before each of its pages, because at last it delays them', async () => {
     const table = await newTable([NAME], [{ name: 'a' }])
     let refused: Answer | undefined
     changeBefore(`from ${records(table)} r`, adding(table, 'B'), adding(table, 'C'), adding(table, 'D'), async () => {
@@ -187,13 +187,13 @@ describe('an export', () => {
     expect(statusOf(await app.as(account.owner).post(`/api/table/${table}/fields/create`, { name: 'E', type: 'text' }))).toBe('200 ')
   })
 
-  it('is 404 when the table is deleted meanwhile', async () => {
+  test('is 404 when the table is deleted meanwhile', async () => {
     const table = await newTable([NAME], [{ name: 'a' }])
     changeBefore(`from ${records(table)} r`, () => app.as(account.owner).post(`/api/table/${table}/delete`))
     expect(statusOf(await as.get(`/api/table/${table}/export.csv`))).toBe('404 Table not found')
   })
 
-  it.each([
+  test.each([
     ['member who is removed', 'removed', '403 Not authorized'],
     ['key that is revoked', 'revoked', '401 The API key is not valid'],
     ['key that loses the space', 'narrowed', '403 API key not authorized for this workspace'],
@@ -219,7 +219,7 @@ describe('an export', () => {
 describe('a statement that fails although the definition of the table has not changed', () => {
   const FAULT = '500 Something went wrong on our side'
 
-  it('is a fault, not a table that is being changed', async () => {
+  test('is a fault, not a table that is being changed', async () => {
     const table = await newTable([NAME, AMOUNT], [{ name: 'a' }])
     await app.db.execute(sql`alter table ${recordsOf(table)} drop column amount`)
     expect(statusOf(await as.post(`/api/table/${table}/records/query`, {}))).toBe(FAULT)
@@ -229,7 +229,7 @@ describe('a statement that fails although the definition of the table has not ch
     expect(statusOf(await as.get(`/api/table/${table}/export.csv`))).toBe(FAULT)
   })
 
-  it('is a fault when the database does not support it, as with Citus', async () => {
+  test('is a fault when the database does not support it, as with Citus', async () => {
     const table = await newTable([NAME], [{ name: 'a' }])
     await app.db.execute(sql`
       create function refuse(name text) returns boolean language plpgsql immutable as $$

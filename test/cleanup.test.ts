@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { works } from '../src/background.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { ident, sql } from '../src/platform/database/database.ts'
@@ -18,7 +18,7 @@ async function counts() {
   return rows
 }
 
-it('deletes expired rows, and keeps the others', async () => {
+test('deletes expired rows, and keeps the others', async () => {
   // The window of a limit ends with the minute, which may be now.
   app.setClock(new Date())
   const { owner, keys } = await app.account()

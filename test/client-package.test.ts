@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type BrowserContext, chromium } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testApp } from './support/app.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -106,7 +106,7 @@ async function compile(sources: Record<string, string>): Promise<string[]> {
 }
 
 describe('the client package', () => {
-  it('contains the client and its types, and nothing of the server', async () => {
+  test('contains the client and its types, and nothing of the server', async () => {
     const upload = ['files/client/upload-request.d.ts', 'files/client/upload-request.js']
     expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', ...upload, 'package.json', 'router.d.ts'])
     const inside = join(folder, 'node_modules/gridpost-client')
@@ -126,11 +126,11 @@ describe('the client package', () => {
     ])
   })
 
-  it('has a real type for every input and output', async () => {
+  test('has a real type for every input and output', async () => {
     expect(await readFile(join(folder, 'node_modules/gridpost-client/router.d.ts'), 'utf8')).not.toMatch(/(input|output): (any|unknown)\b/)
   })
 
-  it('does not compile input that the service refuses, and names the line', async () => {
+  test('does not compile input that the service refuses, and names the line', async () => {
     const fileOf = (name: string) => `${name.replaceAll(' ', '-')}.ts`
     const errors = await compile(Object.fromEntries(Object.entries(MISTAKES).map(([name, line]) => [fileOf(name), `${HEAD}${line}\n`])))
     for (const name of Object.keys(MISTAKES))
@@ -141,7 +141,7 @@ describe('the client package', () => {
     expect(errors.filter((error) => !error.includes('.ts(3,'))).toEqual([])
   })
 
-  it('compiles correct code, and calls the running service', async () => {
+  test('compiles correct code, and calls the running service', async () => {
     expect(await compile({ 'caller.ts': CALLER })).toEqual([])
     const { keys } = await app.account()
     const { stdout } = await run(process.execPath, [join(folder, 'caller.js'), app.url, keys.account], { cwd: folder })
@@ -220,7 +220,7 @@ describe.skipIf(isMissing)(
       return modules
     }
 
-    it('uploads the file of an input with its progress, aborts, and tells errors', async () => {
+    test('uploads the file of an input with its progress, aborts, and tells errors', async () => {
       const { member, space } = await app.account()
       const as = app.as(member)
       const { body: task } = await as.post('/api/tasks/create', { title: `Call ${space}` })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
@@ -41,7 +41,7 @@ async function email(
 }
 
 describe('a comment', () => {
-  it('is written, listed newest first, rewritten and deleted, on REST and RPC', async () => {
+  test('is written, listed newest first, rewritten and deleted, on REST and RPC', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -76,7 +76,7 @@ describe('a comment', () => {
     expect((await as.get(`${record.path}/comments/get`)).body).toEqual([second])
   })
 
-  it('is signed by the key that wrote it, also by a personal key', async () => {
+  test('is signed by the key that wrote it, also by a personal key', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     for (const key of [account.keys.account, account.keys.personal]) {
@@ -88,7 +88,7 @@ describe('a comment', () => {
     }
   })
 
-  it('is on its own record, by its own author and heard by its own followers, in whatever order comments are written', async () => {
+  test('is on its own record, by its own author and heard by its own followers, in whatever order comments are written', async () => {
     const account = await app.account()
     const { member, viewer, keys } = account
     const records = [await newRecord(account, 'Deals'), await newRecord(account, 'Leads')]
@@ -111,7 +111,7 @@ describe('a comment', () => {
       expect((await app.as(viewer).get(`${path}/comments/get`)).body).toEqual(written.filter((_, at) => at % 2 === index).reverse())
   })
 
-  it('is refused when it is empty, too long or has unknown keys', async () => {
+  test('is refused when it is empty, too long or has unknown keys', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -132,7 +132,7 @@ describe('a comment', () => {
     expect((await as.get(`${record.path}/comments/get?limit=x`)).status).toBe(400)
   })
 
-  it('carries the files that were uploaded for it, and releases them when it is deleted', async () => {
+  test('carries the files that were uploaded for it, and releases them when it is deleted', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.keys.account)
@@ -155,7 +155,7 @@ describe('a comment', () => {
     expect(await isDropped()).toBe(true)
   })
 
-  it('may consist of a file alone, whose name then sums it up', async () => {
+  test('may consist of a file alone, whose name then sums it up', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -185,7 +185,7 @@ describe('a comment', () => {
       })
   })
 
-  it('can be edited by its author for 15 minutes, and deleted by its author or an admin', async () => {
+  test('can be edited by its author for 15 minutes, and deleted by its author or an admin', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const { body } = await app.as(account.member).post(`${record.path}/comments/create`, { content: 'Mine' })
@@ -214,7 +214,7 @@ describe('a comment', () => {
     expect(viewer).toMatchObject({ status: 403, body: { message: 'Not authorized' } })
   })
 
-  it('is found only on its own record', async () => {
+  test('is found only on its own record', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -226,7 +226,7 @@ describe('a comment', () => {
     expect((await as.post(`/api/table/${record.table_id}/record/999999/comment/${body.id}/delete`)).body.message).toBe('Record not found')
   })
 
-  it('is deleted with its record', async () => {
+  test('is deleted with its record', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -238,7 +238,7 @@ describe('a comment', () => {
     expect(await app.db.query(sql`select 1 from subscriptions where table_id = ${record.table_id}`)).toEqual([])
   })
 
-  it('leaves nothing behind if its record is deleted at the same moment', async () => {
+  test('leaves nothing behind if its record is deleted at the same moment', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -251,7 +251,7 @@ describe('a comment', () => {
 })
 
 describe('a mail among the comments', () => {
-  it('cannot be rewritten, and is deleted by an admin', async () => {
+  test('cannot be rewritten, and is deleted by an admin', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     for (const type of ['email_out', 'email_in'] as const) {
@@ -263,7 +263,7 @@ describe('a mail among the comments', () => {
     }
   })
 
-  it('shows blind copies only to callers who can write', async () => {
+  test('shows blind copies only to callers who can write', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     await email(account, record, 'email_out')
@@ -276,7 +276,7 @@ describe('a mail among the comments', () => {
 })
 
 describe('a notification of a comment goes to', () => {
-  it('each mentioned member once, who then follows the record', async () => {
+  test('each mentioned member once, who then follows the record', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const { member, viewer, admin, outsider } = account
@@ -295,7 +295,7 @@ describe('a notification of a comment goes to', () => {
     expect(await heard(admin)).toEqual([['comment.mention', 'Max Member mentioned you on a record of “Deals”.', '@Vera @Ada']])
   })
 
-  it('each follower of the record or its table once, but not to the author', async () => {
+  test('each follower of the record or its table once, but not to the author', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const { member, viewer, admin, owner } = account
@@ -320,7 +320,7 @@ describe('a notification of a comment goes to', () => {
 })
 
 describe('following', () => {
-  it('starts and ends once, unless it is forced', async () => {
+  test('starts and ends once, unless it is forced', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.viewer)
@@ -345,7 +345,7 @@ describe('following', () => {
     })
   })
 
-  it('needs read access; a read-only key may read the state, but not change it', async () => {
+  test('needs read access; a read-only key may read the state, but not change it', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const readOnly = app.as(account.keys.accountReadOnly)

@@ -2,7 +2,7 @@ import { readdir, readlink } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as turn } from 'node:timers/promises'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -40,7 +40,7 @@ const stagingOf = async (table: number) =>
   (await app.db.query<{ name: string | null }>(sql`select to_regclass(${`t${table}.import`})::text as name`))[0]
 
 describe('an export', () => {
-  it('writes every type of cell in a form that an import reads back unchanged', async () => {
+  test('writes every type of cell in a form that an import reads back unchanged', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -92,7 +92,7 @@ describe('an export', () => {
     expect(await stagingOf(table.id)).toEqual({ name: null })
   })
 
-  it('applies a view: its filters, its order, and for a grid its columns in their order', async () => {
+  test('applies a view: its filters, its order, and for a grid its columns in their order', async () => {
     const account = await app.account()
     const as = app.as(account.owner)
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }, { name: 'Secret', type: 'text', always_hidden: true }])
@@ -114,7 +114,7 @@ describe('an export', () => {
     expect(all[0]).toBe('ID,Name,Amount,Secret,Created at,Created by,Updated at,Updated by')
   })
 
-  it('is allowed for readers, and names bad input', async () => {
+  test('is allowed for readers, and names bad input', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     for (const caller of [account.keys.accountReadOnly, account.keys.personalViewer, account.viewer]) {
@@ -133,7 +133,7 @@ describe('an export', () => {
     expect((await app.as(account.viewer).get('/api/table/x/export.csv')).status).toBe(400)
   })
 
-  it('names columns by their ids if their names are ambiguous, and gives the file a safe name', async () => {
+  test('names columns by their ids if their names are ambiguous, and gives the file a safe name', async () => {
     const account = await app.account()
     const fields = [
       { id: 'a', name: 'Created At', type: 'text' },
@@ -153,7 +153,7 @@ describe('an export', () => {
     ])
   })
 
-  it('is complete for a slow reader, who blocks no change of the fields', async () => {
+  test('is complete for a slow reader, who blocks no change of the fields', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Notes', type: 'long_text' }])
     // This is more than the buffers of both ends hold.
@@ -179,7 +179,7 @@ describe('an export', () => {
     expect((await exportCsv(account.viewer, table)).body).toMatch(/^ID,Name,Late,/)
   })
 
-  it('leaves no file behind, neither at its end nor when the reader hangs up', async () => {
+  test('leaves no file behind, neither at its end nor when the reader hangs up', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Notes', type: 'long_text' }])
     await app.db.execute(sql`
@@ -201,7 +201,7 @@ describe('an export', () => {
 })
 
 describe('an import', () => {
-  it('accepts columns by name or id in any order, quotes, both line ends and a byte order mark', async () => {
+  test('accepts columns by name or id in any order, quotes, both line ends and a byte order mark', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number', decimals: 2 }, { name: 'Done', type: 'checkbox' }])
     const file = '\uFEFFDONE,"name",amount\r\nyes,"a ""b"",\nc",-1.005\r\n\r\nno,,\r\n,é,1e3'
@@ -215,7 +215,7 @@ describe('an import', () => {
     expect((await importCsv(account.member, table, 'name\rx\r')).body).toEqual({ created: 1 })
   })
 
-  it.each<[string, string, object[]]>([
+  test.each<[string, string, object[]]>([
     ['CRLF, then LF', 'name\r\nmixA\nmixB\r\n', [{ name: 'mixA' }, { name: 'mixB' }]],
     ['LF, then CRLF', 'name\nmixE\r\nmixF\n', [{ name: 'mixE' }, { name: 'mixF' }]],
     ['CR, then LF', 'name\rmixG\n"mix\r\nH"\r', [{ name: 'mixG' }, { name: 'mix\r\nH' }]],
@@ -234,7 +234,7 @@ describe('an import', () => {
     expect(await rowsOf(account, table, ['name', 'amount'])).toMatchObject(records)
   })
 
-  it('resolves users by address or id, and records by id, by title and id, or by a unique title', async () => {
+  test('resolves users by address or id, and records by id, by title and id, or by a unique title', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -262,7 +262,7 @@ describe('an import', () => {
     expect(await countOf(table.id)).toBe(1)
   })
 
-  it('reads none of the many records with an ambiguous title, looks up each title once, and uses the index on titles', async () => {
+  test('reads none of the many records with an ambiguous title, looks up each title once, and uses the index on titles', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     await app.db.execute(sql`
@@ -295,7 +295,7 @@ describe('an import', () => {
     expect((await importCsv(account.member, table.id, file)).body).toEqual({ created: 1_501 })
   })
 
-  it('creates no record if a cell is wrong, in the first row or the last of thousands, and reports a hundred errors', async () => {
+  test('creates no record if a cell is wrong, in the first row or the last of thousands, and reports a hundred errors', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     const good = Array.from({ length: 2_500 }, (_, index) => `N${index},${index}`)
@@ -318,7 +318,7 @@ describe('an import', () => {
     ])
   })
 
-  it('reports a row by the line of the file where it begins', async () => {
+  test('reports a row by the line of the file where it begins', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     const message = 'must be a number'
@@ -334,7 +334,7 @@ describe('an import', () => {
     expect(await issuesOf('name,amount\n\n"x')).toEqual([{ row: 3, column: null, message: 'a quote is not closed' }])
   })
 
-  it.each<[string, string, object[]]>([
+  test.each<[string, string, object[]]>([
     [
       'unknown columns',
       'Name,Nope,\nx,y,z',
@@ -369,7 +369,7 @@ describe('an import', () => {
     expect(await countOf(table)).toBe(0)
   })
 
-  it('is read as windows-1252 if it is not UTF-8, whatever the request says and however it arrives', async () => {
+  test('is read as windows-1252 if it is not UTF-8, whatever the request says and however it arrives', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const file = Buffer.from('Name\nM\xfcller \x80\n', 'latin1')
@@ -386,7 +386,7 @@ describe('an import', () => {
     expect((await rowsOf(account, table)).map(({ name }: { name: string }) => name)).toEqual(Array(4).fill('Müller €'))
   })
 
-  it('is refused when it is empty, not text, not of a CSV type, compressed or too large, or has too large a row', async () => {
+  test('is refused when it is empty, not text, not of a CSV type, compressed or too large, or has too large a row', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const refused = async (body: string | Buffer, headers: Record<string, string> = {}) => {
@@ -414,7 +414,7 @@ describe('an import', () => {
     expect(await countOf(table)).toBe(0)
   })
 
-  it('is allowed for writers, and a column that only admins write is allowed for admins', async () => {
+  test('is allowed for writers, and a column that only admins write is allowed for admins', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Score', type: 'number', admin_only: true, required: true }])
     const file = 'Name,Score\nx,1\n'
@@ -461,7 +461,7 @@ describe('while a file is sent', () => {
   }
   const isStaged = (table: number) => async () => (await stagingOf(table))?.name !== null
 
-  it('its records are invisible, other records can be created, and a second file is refused', async () => {
+  test('its records are invisible, other records can be created, and a second file is refused', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
@@ -480,7 +480,7 @@ describe('while a file is sent', () => {
     expect(await countOf(table)).toBe(1_202)
   })
 
-  it('a change of the fields or a deletion of the table is answered, and nothing is left behind', async () => {
+  test('a change of the fields or a deletion of the table is answered, and nothing is left behind', async () => {
     const account = await app.account()
     const as = app.as(account.owner)
     const changes: [(table: number) => Promise<unknown>, number][] = [
@@ -501,7 +501,7 @@ describe('while a file is sent', () => {
     }
   })
 
-  it('its sender may lose the right to write, and has then imported nothing', async () => {
+  test('its sender may lose the right to write, and has then imported nothing', async () => {
     const account = await app.account()
     const isUsed = (key: string) => async () =>
       (await app.db.query(sql`select from api_keys where token_hash = ${tokenHash(key)} and last_used_at is not null`)).length > 0
@@ -538,7 +538,7 @@ describe('while a file is sent', () => {
     expect(await app.db.query(sql`select from audit_entries where account_id = ${account.id} and action = 'records.imported'`)).toEqual([])
   })
 
-  it('a client that disconnects has imported nothing, and the next import may begin at once', async () => {
+  test('a client that disconnects has imported nothing, and the next import may begin at once', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
@@ -551,7 +551,7 @@ describe('while a file is sent', () => {
     expect(await countOf(table)).toBe(1)
   })
 
-  it('an account sends at most four files at once, because each of them holds a connection', async () => {
+  test('an account sends at most four files at once, because each of them holds a connection', async () => {
     const [account, other] = [await app.account(), await app.account()]
     const tables = await Promise.all(Array.from({ length: 5 }, (_, index) => tableOf(account, [TEXT], `Held ${index}`)))
     const sent = tables.slice(1).map((table) => sending(account, table))
@@ -568,7 +568,7 @@ describe('while a file is sent', () => {
     expect((await importCsv(account.member, tables[0] as number, 'Name\ny\n')).status).toBe(200)
   })
 
-  it('the staged rows of a crashed process are swept', async () => {
+  test('the staged rows of a crashed process are swept', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     await app.db.execute({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { Environment } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
@@ -50,7 +50,7 @@ describe('deploy/prometheus and deploy/grafana', () => {
   const alerts = rules.groups.flatMap((group) => group.rules)
   const panels = dashboard.panels.filter(({ type }) => type !== 'row')
 
-  it('name only metrics that the service has, and each of its own', async () => {
+  test('name only metrics that the service has, and each of its own', async () => {
     const app = await testApp({ METRICS_TOKEN: 'token' })
     const text = (await app.as('token').get('/metrics')).body as string
     const known = new Set(
@@ -67,7 +67,7 @@ describe('deploy/prometheus and deploy/grafana', () => {
     expect(families.filter((family) => !documented.has(family))).toEqual([])
   })
 
-  it('say of each alert how urgent it is, for how long, and what to do', () => {
+  test('say of each alert how urgent it is, for how long, and what to do', () => {
     for (const alert of alerts) {
       expect(alert, alert.alert).toMatchObject({
         alert: expect.stringMatching(/^Gridpost[A-Z]/),
@@ -79,14 +79,14 @@ describe('deploy/prometheus and deploy/grafana', () => {
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
   })
 
-  it('have panels with titles, queries and ids of their own', () => {
+  test('have panels with titles, queries and ids of their own', () => {
     for (const { title, targets } of panels)
       expect([title, targets?.length], title).toEqual([expect.stringMatching(/./), expect.any(Number)])
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
   })
 
   const promtool = programAt('promtool')
-  it.skipIf(!promtool)('are accepted by promtool, and the alerts fire when they should', () => {
+  test.skipIf(!promtool)('are accepted by promtool, and the alerts fire when they should', () => {
     run(promtool ?? '', ['check', 'rules', join(root, 'deploy/prometheus/alerts.yml')])
     run(promtool ?? '', ['check', 'config', '--syntax-only', join(root, 'deploy/prometheus/prometheus.yml')])
     run(promtool ?? '', ['test', 'rules', join(root, 'deploy/prometheus/alerts.test.yml')])
@@ -101,7 +101,7 @@ describe('deploy/prometheus and deploy/grafana', () => {
 describe('deploy/systemd', () => {
   const units = readdirSync(join(root, 'deploy/systemd')).filter((name) => name.endsWith('.service'))
 
-  it.each(units)('%s starts as npm start does, with settings that exist', (name) => {
+  test.each(units)('%s starts as npm start does, with settings that exist', (name) => {
     const unit = read(`deploy/systemd/${name}`)
     expect(/^ExecStart=\/opt\/gridpost\/node_modules\/\.bin\/(.*)$/m.exec(unit)?.[1]?.split(' ')).toEqual(startCommand)
     const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' ').map((one) => one.split('=')[0] ?? ''))
@@ -110,7 +110,7 @@ describe('deploy/systemd', () => {
     expect(unit).toContain(` ${trimThreshold}\n`)
   })
 
-  it('the file of settings has settings that exist', () => {
+  test('the file of settings has settings that exist', () => {
     const lines = read('deploy/systemd/gridpost.env')
       .split('\n')
       .filter((line) => line && !line.startsWith('#'))
@@ -120,7 +120,7 @@ describe('deploy/systemd', () => {
   })
 
   const analyze = programAt('systemd-analyze')
-  it.skipIf(!analyze)('the units are accepted by systemd-analyze verify', () => {
+  test.skipIf(!analyze)('the units are accepted by systemd-analyze verify', () => {
     // It looks whether the program and the document exist.
     for (const name of units)
       writeFileSync(
@@ -148,7 +148,7 @@ describe('deploy/Containerfile', () => {
     .map((line) => ({ instruction: line.split(' ')[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }))
   const argumentsOf = (instruction: string) => steps.filter((step) => step.instruction === instruction).map(({ rest }) => rest)
 
-  it('copies what exists, is not ignored, and is enough to run', () => {
+  test('copies what exists, is not ignored, and is enough to run', () => {
     const copied = argumentsOf('COPY')
       .filter((rest) => !rest.startsWith('--from'))
       .flatMap((rest) => rest.split(' ').slice(0, -1))
@@ -160,7 +160,7 @@ describe('deploy/Containerfile', () => {
     expect(new Set(admitted)).toEqual(new Set(['*', ...copied.map((path) => `!${path}`)]))
   })
 
-  it('runs the command of npm start on the Node of package.json, not as root, with settings that exist', () => {
+  test('runs the command of npm start on the Node of package.json, not as root, with settings that exist', () => {
     expect(JSON.parse(argumentsOf('CMD')[0] ?? '')).toEqual(startCommand)
     expect(argumentsOf('ENV').join(' ').split(' ')).toContain(trimThreshold)
     expect(argumentsOf('USER')).toEqual(['node'])
@@ -181,7 +181,7 @@ describe('deploy/compose.yaml', () => {
 
   const webs = ['web-1', 'web-2']
 
-  it('runs web and worker processes with settings that exist, on volumes that exist', () => {
+  test('runs web and worker processes with settings that exist, on volumes that exist', () => {
     expect(Object.keys(compose.services)).toEqual([...webs, 'worker', 'database', 'proxy'])
     for (const name of [...webs, 'worker']) {
       const service = compose.services[name]
@@ -197,13 +197,13 @@ describe('deploy/compose.yaml', () => {
     expect(mounted.filter((volume) => volume.startsWith('./') && !existsSync(join(root, 'deploy', volume)))).toEqual([])
   })
 
-  it('names every process for requests to the proxy, which could not tell them apart behind one name', () => {
+  test('names every process for requests to the proxy, which could not tell them apart behind one name', () => {
     expect(compose.services.proxy?.environment?.GRIDPOST).toBe(webs.map((web) => `${web}:3000`).join(' '))
   })
 
   const docker = programAt('docker')
   const hasCompose = docker !== undefined && spawnSync(docker, ['compose', 'version']).status === 0
-  it.skipIf(!hasCompose)('is accepted by docker compose', () => {
+  test.skipIf(!hasCompose)('is accepted by docker compose', () => {
     run(docker ?? '', ['compose', '--file', join(root, 'deploy/compose.yaml'), 'config', '--quiet'], environment)
   })
 })

@@ -1,5 +1,5 @@
 /** Files that nothing uses any more: gone at once, listed for admins, restored or deleted for good. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { dropOfField } from '../src/files/dropped/deleted-field.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -62,7 +62,7 @@ async function posted(caller: Caller, path: string, body: object = {}) {
 const namesOf = (answer: { body: Entry[] }) => answer.body.map(({ name }) => name)
 
 describe('a file that was removed from a field', () => {
-  it('is gone for members at once, listed for admins, and appended to the field again', async () => {
+  test('is gone for members at once, listed for admins, and appended to the field again', async () => {
     const { account, table, record, add, removeFile, statusOf, droppedStatusOf, cell, listed, restore } = await setUp()
     const [a, b] = [await add('a.txt'), await add('b.txt')]
     await removeFile(a)
@@ -97,7 +97,7 @@ describe('a file that was removed from a field', () => {
     expect(audited.body[0]).toMatchObject({ object: { type: 'file', id: a.path }, detail: { field_id: 'files', record_id: record } })
   })
 
-  it('is restored once by two admins at once, and either restored or deleted while the clean-up runs', async () => {
+  test('is restored once by two admins at once, and either restored or deleted while the clean-up runs', async () => {
     const { account, add, removeFile, cell, restore, statusOf } = await setUp()
     const files = await Promise.all(['a', 'b', 'c'].map((name) => add(name)))
     for (const file of files) await removeFile(file)
@@ -115,7 +115,7 @@ describe('a file that was removed from a field', () => {
     expect([await statusOf(first), (await cell()).includes('a'), await isStored(first.path)]).toEqual([isBack ? 200 : 404, isBack, isBack])
   })
 
-  it('is restored or removed again when both happen at once, and never lost', async () => {
+  test('is restored or removed again when both happen at once, and never lost', async () => {
     const { add, removeFile, cell, restore, statusOf, listed } = await setUp()
     const file = await add('a')
     await removeFile(file)
@@ -128,7 +128,7 @@ describe('a file that was removed from a field', () => {
     }
   })
 
-  it('is deleted for good when its time is over', async () => {
+  test('is deleted for good when its time is over', async () => {
     const { add, removeFile, restore, listed } = await setUp()
     const file = await add('a')
     await removeFile(file)
@@ -141,7 +141,7 @@ describe('a file that was removed from a field', () => {
     expect(await isStored(file.path)).toBe(false)
   })
 
-  it('stays as long as another cell, record or comment uses it, and then belongs to that record', async () => {
+  test('stays as long as another cell, record or comment uses it, and then belongs to that record', async () => {
     const { account, table, other, path, add, removeFile, statusOf, cell, listed, restore } = await setUp()
     const file = await add('a')
     const elsewhere = `${table.path}/record/${other}`
@@ -164,7 +164,7 @@ describe('a file that was removed from a field', () => {
     expect(await statusOf(file)).toBe(404)
   })
 
-  it('moves with its record: between fields, and to another record', async () => {
+  test('moves with its record: between fields, and to another record', async () => {
     const { account, table, other, path, add, statusOf, listed } = await setUp()
     const file = await add('a')
     await posted(account.member, `${path}/update`, { data: { files: [], more: [file] } })
@@ -178,7 +178,7 @@ describe('a file that was removed from a field', () => {
     expect(await statusOf(file)).toBe(404)
   })
 
-  it('is not restored when its record or field is gone, and restored when the field is created again', async () => {
+  test('is not restored when its record or field is gone, and restored when the field is created again', async () => {
     const { account, table, path, add, removeFile, restore, cell, statusOf, droppedStatusOf, listed, record } = await setUp()
     const [a, b] = [await add('a'), await add('b', 'more')]
     await removeFile(a)
@@ -200,7 +200,7 @@ describe('a file that was removed from a field', () => {
 })
 
 describe('the files of a deleted field', () => {
-  it('are dropped by a job, which leaves those that something else uses', async () => {
+  test('are dropped by a job, which leaves those that something else uses', async () => {
     const { account, table, record, path, add, upload, statusOf, listed, restore, cell } = await setUp()
     const [a, b, kept] = [await add('a'), await add('b'), await add('kept')]
     const untouched = await add('other', 'more')
@@ -219,7 +219,7 @@ describe('the files of a deleted field', () => {
     expect(await cell()).toEqual(['b', 'a'])
   })
 
-  it('are left alone when the table was deleted meanwhile, because it may come back', async () => {
+  test('are left alone when the table was deleted meanwhile, because it may come back', async () => {
     const { account, table, add, listed, statusOf } = await setUp()
     const file = await add('a', 'more')
     await posted(account.admin, `${table.path}/field/files/delete`)
@@ -229,7 +229,7 @@ describe('the files of a deleted field', () => {
     expect([await statusOf(file), (await listed()).body]).toEqual([200, []])
   })
 
-  it('are enqueued with the deletion, and only for a field of files', async () => {
+  test('are enqueued with the deletion, and only for a field of files', async () => {
     const { account, table } = await setUp()
     const jobs = () =>
       app.db.query(sql`select data from pgboss.job where name = 'files.drop-unused' and data->>'table_id' = ${String(table.id)}`)
@@ -241,7 +241,7 @@ describe('the files of a deleted field', () => {
 })
 
 describe('a file of a deleted comment', () => {
-  it('of a record or a task is gone at once, and has no place to come back to', async () => {
+  test('of a record or a task is gone at once, and has no place to come back to', async () => {
     const { account, table, record, path, task, upload, statusOf, droppedStatusOf, listed, restore } = await setUp()
     for (const on of [path, task.path]) {
       const file = await upload(`${on}/comments`, 'a')
@@ -259,7 +259,7 @@ describe('a file of a deleted comment', () => {
 })
 
 describe('a file that was removed from a task', () => {
-  it('is gone at once, and appended to the task again', async () => {
+  test('is gone at once, and appended to the task again', async () => {
     const { account, task, upload, statusOf, droppedStatusOf, listed, restore } = await setUp()
     const [a, b] = [await upload(task.path, 'a'), await upload(task.path, 'b')]
     const update = (attachments: Entry[]) => posted(account.member, `${task.path}/update`, { attachments })
@@ -278,7 +278,7 @@ describe('a file that was removed from a task', () => {
     expect(events).toHaveLength(3)
   })
 
-  it('stays while a comment of the task uses it, and goes with the task', async () => {
+  test('stays while a comment of the task uses it, and goes with the task', async () => {
     const { account, task, upload, statusOf, droppedStatusOf, listed, restore } = await setUp()
     const [a, b] = [await upload(task.path, 'a'), await upload(task.path, 'b')]
     const update = (attachments: Entry[]) => posted(account.member, `${task.path}/update`, { attachments })
@@ -294,7 +294,7 @@ describe('a file that was removed from a task', () => {
     expect(namesOf(await listed()).sort()).toEqual(['a', 'b'])
   })
 
-  it('is listed to nobody when the task is standalone, and expires', async () => {
+  test('is listed to nobody when the task is standalone, and expires', async () => {
     const { account, upload, statusOf, listed, restore } = await setUp()
     const { id } = await posted(account.keys.personal, '/api/tasks/create', { title: 'Alone' })
     const file = await upload(`/api/task/${id}`, 'a')
@@ -313,7 +313,7 @@ describe('a file that was removed from a task', () => {
 })
 
 describe('dropped files', () => {
-  it('are listed in pages, latest first', async () => {
+  test('are listed in pages, latest first', async () => {
     const { account, add, removeFile, listed } = await setUp()
     for (const name of ['a', 'b', 'c']) await removeFile(await add(name))
     await app.db.execute(sql`
@@ -326,7 +326,7 @@ describe('dropped files', () => {
     expect((await app.as(account.admin).get(`/api/space/${account.space}/files/dropped?limit=x`)).status).toBe(400)
   })
 
-  it('are for admins of the space', async () => {
+  test('are for admins of the space', async () => {
     const { account, add, removeFile, listed, restore } = await setUp()
     const file = await add('a')
     await removeFile(file)
@@ -340,7 +340,7 @@ describe('dropped files', () => {
     expect((await listed(account.keys.accountReadOnly)).status).toBe(200)
   })
 
-  it('do not include uploads that nothing has used, nor paths that are none', async () => {
+  test('do not include uploads that nothing has used, nor paths that are none', async () => {
     const { account, path, upload, listed, restore } = await setUp()
     const file = await upload(`${path}/comments`, 'a')
     expect((await listed()).body).toEqual([])
@@ -364,7 +364,7 @@ describe('dropped files', () => {
     expect(await isStored(file.path)).toBe(false)
   })
 
-  it('of a deleted table come back with it, and are then restored', async () => {
+  test('of a deleted table come back with it, and are then restored', async () => {
     const { account, table, add, removeFile, listed, restore, droppedStatusOf } = await setUp()
     const file = await add('a')
     await removeFile(file)
@@ -374,7 +374,7 @@ describe('dropped files', () => {
     expect((await restore(file)).status).toBe(200)
   })
 
-  it('of an earlier release, which did not count references, are checked for them', async () => {
+  test('of an earlier release, which did not count references, are checked for them', async () => {
     const { account, table, other, add, removeFile, statusOf, listed } = await setUp()
     const [used, unused] = [await add('used'), await add('unused')]
     await posted(account.member, `${table.path}/record/${other}/update`, { data: { files: [used] } })
@@ -384,7 +384,7 @@ describe('dropped files', () => {
     expect(namesOf(await listed())).toEqual(['unused'])
   })
 
-  it('that an upload for a stale update named are not kept in use', async () => {
+  test('that an upload for a stale update named are not kept in use', async () => {
     const { account, path, upload } = await setUp()
     const file = await upload(`${path}/comments`, 'a')
     const answer = await app.as(account.member).post(`${path}/update`, { data: { files: [file] } }, { 'if-match': '"99"' })

@@ -1,6 +1,6 @@
 /** Compares every transition of an email's state (contract.md §6, States) in the code with the one in the database. */
 import { readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
 import { OutgoingMetadata, type RecipientState } from '../src/email/metadata.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from '../src/email/outbound/outcome.ts'
@@ -51,7 +51,7 @@ const RECIPIENT_TRANSITIONS = [
 const pairsOf = <Status extends string>(statuses: readonly Status[]) =>
   statuses.flatMap((from) => statuses.map((to) => [from, to] as const))
 
-it.each(pairsOf(EMAIL_STATUSES))('an email goes from %s to %s only if the table says so', async (from, to) => {
+test.each(pairsOf(EMAIL_STATUSES))('an email goes from %s to %s only if the table says so', async (from, to) => {
   const expected = TRANSITIONS[`${from} → ${to}`]
   expect(canBecome(from, to)).toBe(expected !== undefined)
 
@@ -67,11 +67,11 @@ it.each(pairsOf(EMAIL_STATUSES))('an email goes from %s to %s only if the table 
   expect(events.map(({ type }) => type)).toEqual(['comment.created', ...(expected ? ['email.status'] : [])])
 })
 
-it.each(pairsOf(RECIPIENT_STATUSES))('a recipient goes from %s to %s only if the table says so', (from, to) => {
+test.each(pairsOf(RECIPIENT_STATUSES))('a recipient goes from %s to %s only if the table says so', (from, to) => {
   expect(recipientCanBecome(from, to)).toBe(RECIPIENT_TRANSITIONS.includes(`${from} → ${to}`))
 })
 
-it('the schema of the metadata has every status and its stamp', () => {
+test('the schema of the metadata has every status and its stamp', () => {
   expect(OutgoingMetadata.shape.status.options).toEqual(['queued', 'sent', 'read', 'bounced', 'dropped'])
   for (const status of EMAIL_STATUSES) expect(OutgoingMetadata.shape).toHaveProperty(`${status}At`)
   expect(THREAD_STATUSES).toEqual(['sent', 'read'])
@@ -83,7 +83,7 @@ const silent: Outcome = failedForAll(failure('temporary'))
 const accepted: Outcome = { ...silent, accepted: new Set(['ann@example.org']) }
 const refused: Outcome = { ...failedForAll(failure('unknown')), refused: new Map([['ann@example.org', failure('permanent')]]) }
 
-it.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
+test.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
   ['is sent when the server accepts it', 'queued', accepted, false, 'sent'],
   ['is sent when the server accepts it later', 'unknown', accepted, false, 'sent'],
   ['stays bounced', 'bounced', accepted, false, 'bounced'],
@@ -98,7 +98,7 @@ it.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
   expect(recipientAfter(recipient(before), outcome, isLastAttempt).status).toBe(after)
 })
 
-it.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
+test.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
   ['queued', ['queued', 'dropped'], undefined],
   ['queued', ['sent', 'queued'], 'sent'],
   ['queued', ['dropped', 'unknown'], 'sent'],
@@ -120,7 +120,7 @@ it.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
   expect(emailAfter(before, recipients.map(recipient))).toBe(after)
 })
 
-it.each<[RecipientStatus[], RecipientStatus | null]>([
+test.each<[RecipientStatus[], RecipientStatus | null]>([
   [['sent', 'sent'], null],
   [['dropped', 'sent'], 'dropped'],
   [['dropped', 'bounced'], 'bounced'],
@@ -134,7 +134,7 @@ it.each<[RecipientStatus[], RecipientStatus | null]>([
   expect(errorOf(recipients)?.code ?? null).toBe(expected)
 })
 
-it.each<[string, EmailStatus, RecipientStatus[], object]>([
+test.each<[string, EmailStatus, RecipientStatus[], object]>([
   ['of unknown outcome', 'dropped', ['dropped', 'unknown'], { status: 'sent', sentAt: AT, droppedAt: null, error: { code: 'unknown' } }],
   ['that was refused', 'dropped', ['dropped'], { status: 'dropped', sentAt: null, droppedAt: AT }],
   [

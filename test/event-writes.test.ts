@@ -1,5 +1,5 @@
 /** Tests which changes write events. events.test.ts covers who receives them, and how. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
 import { transitionTo } from '../src/email/states.ts'
 import { deleteOldEvents } from '../src/events/log.ts'
@@ -32,7 +32,7 @@ async function written({ id }: Pick<TestAccount, 'id'>): Promise<Written[]> {
 const seen = new Map<number, number>()
 
 describe('events of a task on a record', () => {
-  it('report every change, and its notifications', async () => {
+  test('report every change, and its notifications', async () => {
     const { account, table, record, path, space, member, viewer, keys } = await onRecord()
     const as = app.as(keys.account)
     const place = { space_id: space, table_id: table, record_id: record, comment_id: null, audience: null }
@@ -75,14 +75,14 @@ describe('events of a task on a record', () => {
     expect(await written(account)).toEqual([])
   })
 
-  it('report no refused change', async () => {
+  test('report no refused change', async () => {
     const { account, path, keys, outsider } = await onRecord()
     await app.as(keys.account).post(`${path}/create`, { title: '' })
     await app.as(keys.account).post(`${path}/create`, { title: 'Call', assignee_user_id: outsider.id })
     expect(await written(account)).toEqual([])
   })
 
-  it('report each task that is deleted with the record', async () => {
+  test('report each task that is deleted with the record', async () => {
     const { account, table, record, other, create, keys } = await onRecord()
     const ids = []
     for (const title of ['One', 'Two']) ids.push((await create(keys.account, { title })).body.id)
@@ -96,7 +96,7 @@ describe('events of a task on a record', () => {
 })
 
 describe('events of a standalone task', () => {
-  it('name the users who could read it when it is deleted', async () => {
+  test('name the users who could read it when it is deleted', async () => {
     const { account, member, viewer, admin } = await onRecord()
     const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id })
     await app.as(member).post(`/api/task/${task.id}/comments/create`, { content: `@{${admin.id}:Ada}` })
@@ -109,7 +109,7 @@ describe('events of a standalone task', () => {
 })
 
 describe('events of a record', () => {
-  it('report its comments', async () => {
+  test('report its comments', async () => {
     const { account, table, record, space, member, admin } = await onRecord()
     const path = `/api/table/${table}/record/${record}`
     await app.as(admin).post(`/api/subscriptions/${table}/${record}/subscribe`)
@@ -128,7 +128,7 @@ describe('events of a record', () => {
     ])
   })
 
-  it('report a mail as a comment, and then each change of its status', async () => {
+  test('report a mail as a comment, and then each change of its status', async () => {
     const { account, table, record, space, member } = await onRecord()
     const place = { account_id: account.id, space_id: space, table_id: table, record_id: record }
     const { actor, now } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
@@ -146,7 +146,7 @@ describe('events of a record', () => {
 })
 
 describe('events', () => {
-  it('are rolled back with the change that they report', async () => {
+  test('are rolled back with the change that they report', async () => {
     const { account, table, record, member } = await onRecord()
     const place = { account_id: account.id, space_id: account.space, table_id: table, record_id: record }
     const context = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
@@ -160,7 +160,7 @@ describe('events', () => {
     expect(await written(account)).toEqual([])
   })
 
-  it('are kept for a day, and the newest one longer', async () => {
+  test('are kept for a day, and the newest one longer', async () => {
     const { account, create, member } = await onRecord()
     for (const title of ['One', 'Two', 'Three']) await create(member, { title })
     const told = await app.db.query<{ id: number }>(sql`select id from events where account_id = ${account.id} order by id`)

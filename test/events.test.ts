@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { createClient } from '../src/client.ts'
 import { openFeed } from '../src/events/feed.ts'
@@ -42,7 +42,7 @@ async function openClient(connection: pg.ClientConfig): Promise<pg.Client> {
 const tasksOf = ({ heard }: TestStream) => heard.filter(({ type }) => type === 'task.created').map(({ task_id }) => task_id)
 
 describe('GET /api/events', () => {
-  it('requires credentials, and sends headers for proxies', async () => {
+  test('requires credentials, and sends headers for proxies', async () => {
     const { member } = await onRecord()
     expect((await app.as(null).get('/api/events')).status).toBe(401)
     expect((await app.as('gp_acct_nothing').get('/api/events')).status).toBe(401)
@@ -54,7 +54,7 @@ describe('GET /api/events', () => {
     expect(lastId()).toMatch(/^\d+$/)
   })
 
-  it('delivers within a second a change that another process made', async () => {
+  test('delivers within a second a change that another process made', async () => {
     const { create, member, space, table, record, keys } = await onRecord()
     const streams = [await listen(member), await listen(keys.accountReadOnly), await listen(keys.personalViewer)]
     const tookMs: number[] = []
@@ -73,7 +73,7 @@ describe('GET /api/events', () => {
     expect(Math.min(...tookMs)).toBeLessThan(1_000)
   })
 
-  it('delivers to each caller only the events that they may read', async () => {
+  test('delivers to each caller only the events that they may read', async () => {
     const { create, account, member, viewer, admin, owner, outsider, keys, otherSpace } = await onRecord()
     const both = await account.keyOf(
       { accountId: account.id, userId: owner.id },
@@ -104,7 +104,7 @@ describe('GET /api/events', () => {
     for (const [name, stream] of streams) expect(told(stream), name).toEqual(name in inside ? [['task.created', task.id]] : [])
   })
 
-  it('stops delivery to a user who is removed from the space, and resumes it when they return', async () => {
+  test('stops delivery to a user who is removed from the space, and resumes it when they return', async () => {
     const { create, space, member, viewer, admin } = await onRecord()
     const [stream, witness] = [await listen(viewer), await listen(member)]
     await create(member, { title: 'One' })
@@ -118,7 +118,7 @@ describe('GET /api/events', () => {
     expect(tasksOf(stream)).toEqual([tasksOf(witness)[0], third.id])
   })
 
-  it('delivers no event of a table that has been deleted', async () => {
+  test('delivers no event of a table that has been deleted', async () => {
     const { create, table, member, owner, keys } = await onRecord()
     const first = await listen(member)
     await create(member, { title: 'One' })
@@ -132,7 +132,7 @@ describe('GET /api/events', () => {
     expect(tasksOf(resumed)).toEqual([task.id])
   })
 
-  it.each([
+  test.each([
     [
       'a revoked key',
       async ({ account, owner }: Here) => {
@@ -181,7 +181,7 @@ describe('GET /api/events', () => {
 type Here = Awaited<ReturnType<typeof onRecord>>
 
 describe('a resumed stream', () => {
-  it('receives the missed events, without gaps or duplicates, from any process', async () => {
+  test('receives the missed events, without gaps or duplicates, from any process', async () => {
     const { create, member } = await onRecord()
     const stream = await listen(member)
     const ids: number[] = []
@@ -202,7 +202,7 @@ describe('a resumed stream', () => {
     expect([...tasksOf(stream), ...tasksOf(resumed).slice(0, 3), ...tasksOf(woken)]).toEqual(ids)
   })
 
-  it('receives more than a page of missed events, and the new ones after them', async () => {
+  test('receives more than a page of missed events, and the new ones after them', async () => {
     const { account, create, member, table, record, space } = await onRecord()
     const before = await listen(member)
     before.cut()
@@ -222,7 +222,7 @@ describe('a resumed stream', () => {
     ).toEqual(created.sort())
   })
 
-  it('receives no further page once its key is revoked, however slowly it has read', async () => {
+  test('receives no further page once its key is revoked, however slowly it has read', async () => {
     const { account, space, table, record, owner } = await onRecord()
     const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account' })
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 60_000 })
@@ -248,7 +248,7 @@ describe('a resumed stream', () => {
     await feed.close()
   })
 
-  it('is told when its last event is no longer kept, or never existed', async () => {
+  test('is told when its last event is no longer kept, or never existed', async () => {
     const { create, member, outsider } = await onRecord()
     const stream = await listen(member)
     await create(member, { title: 'One' })
@@ -270,7 +270,7 @@ describe('a resumed stream', () => {
 })
 
 describe('the order', () => {
-  it('holds when transactions commit in another order than they write', async () => {
+  test('holds when transactions commit in another order than they write', async () => {
     const { account, create, member, space, table, record } = await onRecord()
     const stream = await listen(member)
     const slow = await app.db.connect()
@@ -303,7 +303,7 @@ describe('the order', () => {
     }
   })
 
-  it.each([
+  test.each([
     ['here', () => app.db.connect()],
     ['in another database', async () => openClient((await emptyDatabase()).connection)],
   ])('waits for no transaction that writes no events, %s', async (_, connect) => {
@@ -324,7 +324,7 @@ describe('the order', () => {
     }
   })
 
-  it('holds when a transaction writes its event long after its start', async () => {
+  test('holds when a transaction writes its event long after its start', async () => {
     const { account, create, member, space, table, record } = await onRecord()
     const stream = await listen(member)
     const late = await app.db.connect()
@@ -354,7 +354,7 @@ describe('the order', () => {
     }
   })
 
-  it('is the same for each reader while many transactions write early, late and not at all', async () => {
+  test('is the same for each reader while many transactions write early, late and not at all', async () => {
     const { account } = await onRecord()
     let isWriting = true
     /** Writes up to three events in a transaction; every other one takes its id early, and some are rolled back. */
@@ -396,7 +396,7 @@ describe('the order', () => {
     for (const read of await Promise.all(readers)) expect(read).toEqual(kept.map(({ id }) => id))
   })
 
-  it('loses nothing while writers commit at random', async () => {
+  test('loses nothing while writers commit at random', async () => {
     const { create, member } = await onRecord()
     const stream = await listen(member)
     const ids = await Promise.all(
@@ -411,7 +411,7 @@ describe('the order', () => {
 })
 
 describe('the subscription', () => {
-  it('delivers the same to the typed client, which reconnects by itself', async () => {
+  test('delivers the same to the typed client, which reconnects by itself', async () => {
     const { create, member, keys, space, table, record } = await onRecord()
     let cutter = new AbortController()
     const client = createClient({
@@ -455,7 +455,7 @@ describe('the subscription', () => {
     await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0), { timeout: 20_000 })
   })
 
-  it('ends with an error when its key is revoked, and requires a key', async () => {
+  test('ends with an error when its key is revoked, and requires a key', async () => {
     const { account, owner, member, create } = await onRecord()
     const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
     const heard: StreamItem[] = []
@@ -473,7 +473,7 @@ describe('the subscription', () => {
     expect(await ended.finally(() => clearInterval(writing))).toMatchObject({ data: { code: 'UNAUTHORIZED' } })
   })
 
-  it('refuses unknown input', async () => {
+  test('refuses unknown input', async () => {
     const { member } = await onRecord()
     const error = await new Promise<unknown>((onError) => {
       app.as(member).rpc.events.subscribe({ since: 1 } as never, { onError })
@@ -483,7 +483,7 @@ describe('the subscription', () => {
 })
 
 describe('after a failure', () => {
-  it('a lost LISTEN connection is reopened, and no event is lost', async () => {
+  test('a lost LISTEN connection is reopened, and no event is lost', async () => {
     const { create, member } = await onRecord()
     const stream = await listen(member)
     const ids: number[] = []
@@ -498,7 +498,7 @@ describe('after a failure', () => {
     expect(tasksOf(stream)).toEqual(ids)
   })
 
-  it('a reader that does not read is disconnected, and can resume later', async () => {
+  test('a reader that does not read is disconnected, and can resume later', async () => {
     const { account, member, space, table, record } = await onRecord()
     const begin = await listen(member)
     begin.cut()
@@ -517,7 +517,7 @@ describe('after a failure', () => {
     expect(resumed.heard.every(({ task_id }, index) => task_id === index + 1)).toBe(true)
   }, 60_000)
 
-  it('each caller may hold a limited number of streams', async () => {
+  test('each caller may hold a limited number of streams', async () => {
     const narrow = await testApp({ EVENT_STREAMS_PER_CALLER: '2' })
     const { member, viewer, keys } = await onRecord()
     const first = await listen(member, { at: narrow.url })
@@ -530,7 +530,7 @@ describe('after a failure', () => {
     expect(narrow.deps.feed.size()).toBe(4)
   })
 
-  it('a quiet stream keeps its position, and ends with its session', async () => {
+  test('a quiet stream keeps its position, and ends with its session', async () => {
     const { member } = await onRecord()
     const elsewhere = await onRecord()
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 50 })
@@ -548,7 +548,7 @@ describe('after a failure', () => {
     await server.close()
   })
 
-  it('a stopping process ends its streams', async () => {
+  test('a stopping process ends its streams', async () => {
     const { create, member } = await onRecord()
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10 })
     const server = await buildApp({ ...app.deps, feed })

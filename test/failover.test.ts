@@ -6,7 +6,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../scripts/free-port.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
@@ -160,7 +160,7 @@ const PROXIES = [
 ]
 
 describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
-  if (isSkipped) return it.skip('is not installed')
+  if (isSkipped) return test.skip('is not installed')
 
   beforeAll(async () => {
     cluster = await startCluster()
@@ -182,7 +182,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     await cluster?.stop()
   })
 
-  it('goes on with the promoted replica within ten seconds: nothing acknowledged is lost, reminders fire once, streams go on', async () => {
+  test('goes on with the promoted replica within ten seconds: nothing acknowledged is lost, reminders fire once, streams go on', async () => {
     // Until the primary has been asked for the first time, positions are unknown.
     await expect.poll(() => app.deps.replicas?.all[0]?.isRead).toBe(true)
     const stream = await openStream(app.url, account.member)
@@ -231,7 +231,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     stream.cut()
   }, 60_000)
 
-  it('has put the replica aside that is now the primary, and ignores positions of the time before', async () => {
+  test('has put the replica aside that is now the primary, and ignores positions of the time before', async () => {
     const created = await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'later' } })
     expect(created.headers.get('x-position')).toMatch(/^\d+\.2\./)
     const page = await key.post(

@@ -3,7 +3,7 @@
  * treats the file.
  */
 import sharp from 'sharp'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Answer, type As, type TestAccount, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
@@ -74,7 +74,7 @@ describe.each(Object.entries(UPLOADS))('the name of a file for %s', (what, [path
   const more = what === 'a field' ? { field_id: 'file' } : {}
   const nameOf = (answer: unknown) => [(answer as { rows: object[] }).rows ?? answer].flat().at(-1)
 
-  it.each([
+  test.each([
     ['C:\\fakepath\\offer.pdf', 'offer.pdf'],
     ['../../عرض سعر.pdf', 'عرض سعر.pdf'],
     ['invoice\u202Egpj.exe\r\n', 'invoicegpj.exe'],
@@ -85,7 +85,7 @@ describe.each(Object.entries(UPLOADS))('the name of a file for %s', (what, [path
     expect(nameOf(await rpc({ name: given, data: '' }))).toMatchObject({ name })
   })
 
-  it.each([
+  test.each([
     ['a/', 'must name a file'],
     ['..', 'must name a file'],
     ['\u200F', 'must name a file'],
@@ -118,7 +118,7 @@ const FORMS: Record<string, (path: string, file: { name: string; type: string })
 }
 
 describe.each(Object.entries(FORMS))('a file by %s', (_, send) => {
-  it.each(Object.values(UPLOADS).map(([path]) => path))('has the same rules of names and types: %s', async (path) => {
+  test.each(Object.values(UPLOADS).map(([path]) => path))('has the same rules of names and types: %s', async (path) => {
     const place = path.endsWith('/files/create') ? `${path}?field_id=file` : path
     const sent = await send(place, { name: 'C:\\fakepath\\عرض\u202E.html', type: 'text/html;charset=utf-8' })
     expect(sent.status).toBe(200)
@@ -137,7 +137,7 @@ describe.each(Object.entries(FORMS))('a file by %s', (_, send) => {
   })
 })
 
-it('the name of a download is that of the file, in every script', async () => {
+test('the name of a download is that of the file, in every script', async () => {
   const { body } = await upload(as, record, { name: 'a/عرض "1"; 見.pdf', data: '' })
   const { headers } = await as.get(`/api/file/${body.path}`)
   expect(headers.get('content-disposition')).toBe(
@@ -146,7 +146,7 @@ it('the name of a download is that of the file, in every script', async () => {
 })
 
 describe('a claimed type', () => {
-  it.each([
+  test.each([
     'text/plain; charset=utf-8',
     'text/plain;charset=UTF-8',
     'multipart/mixed; boundary="a; b"; x=1',
@@ -160,12 +160,12 @@ describe('a claimed type', () => {
     expect(await as.rpc.comments.upload.mutate({ table_id, record_id, name: 'a', type, data: '' })).toMatchObject({ type })
   })
 
-  it('is application/octet-stream if there is none', async () => {
+  test('is application/octet-stream if there is none', async () => {
     for (const type of [undefined, ''])
       expect(await treatment(type, 'hello')).toEqual(['attachment', 'application/octet-stream', 'application/octet-stream'])
   })
 
-  it.each([
+  test.each([
     'text',
     'text/',
     '/plain',
@@ -188,12 +188,12 @@ describe('a claimed type', () => {
 })
 
 describe('a download', () => {
-  it.each(Object.entries(IMAGES))('shows %s as what it is, whatever the upload claimed', async (type, data) => {
+  test.each(Object.entries(IMAGES))('shows %s as what it is, whatever the upload claimed', async (type, data) => {
     for (const claimed of [type, 'text/html', 'image/svg+xml', 'application/xml', 'image/bmp', 'application/octet-stream'])
       expect(await treatment(claimed, data), claimed).toEqual(['inline', type, claimed])
   })
 
-  it.each([
+  test.each([
     ['HTML', HTML],
     ['SVG', SVG],
     ['XML', XML],
@@ -207,7 +207,7 @@ describe('a download', () => {
       expect(await treatment(claimed, bytes), claimed).toEqual(['attachment', claimed, claimed])
   })
 
-  it('saves documents, archives and unknown bytes under the claimed type', async () => {
+  test('saves documents, archives and unknown bytes under the claimed type', async () => {
     const cases = [
       ['application/pdf', '%PDF-1.4\n'],
       ['text/plain', '%PDF-1.4\n'],
@@ -219,7 +219,7 @@ describe('a download', () => {
       expect(await treatment(claimed, Buffer.from(data, 'latin1'))).toEqual(['attachment', claimed, claimed])
   })
 
-  it('treats a file of an earlier release by its claimed type', async () => {
+  test('treats a file of an earlier release by its claimed type', async () => {
     const [image, page] = [
       await upload(as, record, { type: 'image/png', data: HTML }),
       await upload(as, record, { type: 'text/html', data: HTML }),

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { checkFiles } from '../scripts/files-check.ts'
 import { faultyUses } from '../src/files/uses/queries.ts'
 import { ident, sql } from '../src/platform/database/database.ts'
@@ -82,7 +82,7 @@ async function check(repairs = false) {
 
 const CLEAN = { isClean: true, findings: [] }
 
-it('finds nothing wrong with files that are used in every way', async () => {
+test('finds nothing wrong with files that are used in every way', async () => {
   const [a, b] = [await inCell(), await inCell()]
   await inComment()
   await onTask()
@@ -99,7 +99,7 @@ it('finds nothing wrong with files that are used in every way', async () => {
 })
 
 describe('a file that nothing uses', () => {
-  it('is named, and dropped by the repair, so that an admin finds it', async () => {
+  test('is named, and dropped by the repair, so that an admin finds it', async () => {
     const [cell, comment, mail] = [await inCell(record(2), 'more'), await inComment(), await inComment()]
     const [ofTask, ofTaskComment] = [await onTask(), await inTaskComment()]
     await setCell(null, 2, 'more')
@@ -125,7 +125,7 @@ describe('a file that nothing uses', () => {
     expect(await Promise.all(files.map(({ path }) => isStored(path)))).toEqual(files.map(() => false))
   })
 
-  it('is kept while its table may be restored', async () => {
+  test('is kept while its table may be restored', async () => {
     const { id } = await makeTable(app, account, { fields: [{ name: 'Files', type: 'file' }], records: [{}] })
     const [{ id: recordId }] = (await db.query<{ id: number }>(sql`select id from ${ident(`t${id}`)}.records`)) as [{ id: number }]
     const file = await inCell(`/api/table/${id}/record/${recordId}`)
@@ -136,7 +136,7 @@ describe('a file that nothing uses', () => {
 })
 
 describe('a use of a file without a row', () => {
-  it('is repaired from the bytes', async () => {
+  test('is repaired from the bytes', async () => {
     const [cell, comment, ofTask, ofTaskComment] = [await inCell(), await inComment(), await onTask(), await inTaskComment()]
     const files = [cell, comment.file, ofTask, ofTaskComment.file]
     for (const file of files) await deleteRow(file)
@@ -158,7 +158,7 @@ describe('a use of a file without a row', () => {
     expect(await rowOf(cell)).toMatchObject({ is_held: false })
   })
 
-  it('stays named if its bytes are gone or of another size, and those bytes are never deleted', async () => {
+  test('stays named if its bytes are gone or of another size, and those bytes are never deleted', async () => {
     const [gone, changed] = [await inCell(), await inCell()]
     for (const file of [gone, changed]) await deleteRow(file)
     await storage.remove(gone.path)
@@ -180,7 +180,7 @@ describe('a use of a file without a row', () => {
     expect(await isStored(changed.path)).toBe(false)
   })
 
-  it('does not become a file of another table by its name', async () => {
+  test('does not become a file of another table by its name', async () => {
     const theirs = await inCell(`${other.path}/record/${other.records[0]}`)
     await deleteRow(theirs)
     await setCell([theirs], 1)
@@ -196,7 +196,7 @@ describe('a use of a file without a row', () => {
   })
 })
 
-it('names uses of the files of other tables, tasks and accounts, and leaves them', async () => {
+test('names uses of the files of other tables, tasks and accounts, and leaves them', async () => {
   const stranger = await app.account()
   const strange = await makeTable(app, stranger, { fields: [{ name: 'Files', type: 'file' }], records: [{}] })
   const at = `${strange.path}/record/${strange.records[0]}`
@@ -212,7 +212,7 @@ it('names uses of the files of other tables, tasks and accounts, and leaves them
   expect(await check()).toMatchObject(CLEAN)
 })
 
-it('brings files back that are in use and count as dropped', async () => {
+test('brings files back that are in use and count as dropped', async () => {
   const [cell, comment, ofTask] = [await inCell(), await inComment(), await onTask()]
   const files = [cell, comment.file, ofTask]
   for (const { path } of files)
@@ -228,7 +228,7 @@ it('brings files back that are in use and count as dropped', async () => {
   expect(await check()).toMatchObject(CLEAN)
 })
 
-it('counts uses that the row does not know, so that the file is not dropped with the first of them', async () => {
+test('counts uses that the row does not know, so that the file is not dropped with the first of them', async () => {
   const [shared, twice] = [await inCell(), await inCell()]
   await setCell([shared], 1)
   await setCell([twice], 0, 'more')
@@ -246,7 +246,7 @@ it('counts uses that the row does not know, so that the file is not dropped with
   expect(await check()).toMatchObject(CLEAN)
 })
 
-it('walks through a table in small steps, and misses no record at their borders', async () => {
+test('walks through a table in small steps, and misses no record at their borders', async () => {
   const account = await app.account()
   const fields = ['Files', 'More'].map((name) => ({ name, type: 'file' }))
   const { id } = await makeTable(app, account, { fields, records: Array.from({ length: 7 }, () => ({})) })

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { startArguments } from '../scripts/bench/process.ts'
 import { checkFiles } from '../scripts/files-check.ts'
 import { freePort } from '../scripts/free-port.ts'
@@ -44,7 +44,7 @@ async function age(key: string): Promise<void> {
 /** The rest of a summary in which rows and uses agree. */
 const USES = ', 0 unused, 0 rowless, 0 misplaced, 0 dropped, 0 uncounted'
 
-it('finds what is missing, damaged and orphaned, and repairs what it can', async () => {
+test('finds what is missing, damaged and orphaned, and repairs what it can', async () => {
   const { account, path } = await setUp()
   const add = async (text: string) => {
     const data = Buffer.from(text).toString('base64')
@@ -100,7 +100,7 @@ it('finds what is missing, damaged and orphaned, and repairs what it can', async
   expect(await check()).toEqual({ isClean: true, lines: [`2 files, 10 bytes: 0 missing, 0 damaged, 0 orphaned${USES}`] })
 })
 
-it('deletes no orphans when there are so many that the storage may belong to another database', async () => {
+test('deletes no orphans when there are so many that the storage may belong to another database', async () => {
   const orphans = Array.from({ length: 25 }, () => `1-1-${randomBytes(8).toString('hex')}-x`)
   for (const key of orphans) {
     await storage.write(key, Buffer.from('x'))
@@ -174,7 +174,7 @@ async function upload(url: string, key: string, number: number, round: number): 
   }
 }
 
-it('is clean after kills during uploads and the clean-up, and what was acknowledged is there', async () => {
+test('is clean after kills during uploads and the clean-up, and what was acknowledged is there', async () => {
   const { account, path } = await setUp()
   const acknowledged: Uploaded[] = []
   for (const killedAfter of [1, 4, 9]) {

@@ -1,6 +1,6 @@
 /** POST …/files/get: a file of a field as base64 in JSON. */
 import { randomBytes } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -26,7 +26,7 @@ async function setUp() {
   return { account, table, other, path, add, get }
 }
 
-it('has the bytes of every length', async () => {
+test('has the bytes of every length', async () => {
   const { add, get } = await setUp()
   for (const length of [0, 1, 2, 3, 4, 65_535, 65_536, 65_537, 200_000]) {
     const bytes = randomBytes(length)
@@ -39,7 +39,7 @@ it('has the bytes of every length', async () => {
   }
 })
 
-it('ends at once when the storage has lost some of the bytes', async () => {
+test('ends at once when the storage has lost some of the bytes', async () => {
   const { add, get } = await setUp()
   const { path } = await add(Buffer.from('hello'))
   for (const bytes of ['hell', 'hello!']) {
@@ -51,7 +51,7 @@ it('ends at once when the storage has lost some of the bytes', async () => {
   expect(await get({ field_id: 'files', path })).toMatchObject({ status: 404, body: { message: 'File not found' } })
 })
 
-it('is for all readers of the record, of fields that only admins write, too', async () => {
+test('is for all readers of the record, of fields that only admins write, too', async () => {
   const { account, add, get } = await setUp()
   const { path } = await add(Buffer.from('x'), 'more')
   const body = { field_id: 'more', path }
@@ -62,7 +62,7 @@ it('is for all readers of the record, of fields that only admins write, too', as
   expect((await get(body, null)).status).toBe(401)
 })
 
-it('is refused for what the cell does not have', async () => {
+test('is refused for what the cell does not have', async () => {
   const { account, table, other, path, add, get } = await setUp()
   const file = await add(Buffer.from('x'))
   const elsewhere = await setUp()
@@ -98,7 +98,7 @@ it('is refused for what the cell does not have', async () => {
   expect([deleted.status, (await get({ field_id: 'files', path: file.path })).status]).toEqual([200, 404])
 })
 
-it('is answered over RPC, up to 4 MB', async () => {
+test('is answered over RPC, up to 4 MB', async () => {
   const { account, table, other, add } = await setUp()
   const [record_id = 0] = table.records
   const bytes = randomBytes(70_000)

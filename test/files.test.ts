@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { byteRange } from '../src/files/downloads/byte-range.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -20,7 +20,7 @@ const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 const { isStored, sweepAfter, sweepLeftoversAfter } = fileSupport(app)
 
 describe('a file in a field', () => {
-  it('keeps the SHA-256 of its bytes', async () => {
+  test('keeps the SHA-256 of its bytes', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const body = { field_id: 'file', name: 'a.txt', data: base64('hello') }
@@ -29,7 +29,7 @@ describe('a file in a field', () => {
     expect(row?.sha256.toString('hex')).toBe('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824')
   })
 
-  it('is added to the list, read back, and removed again', async () => {
+  test('is added to the list, read back, and removed again', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.keys.personal)
@@ -70,7 +70,7 @@ describe('a file in a field', () => {
     })
   })
 
-  it('is refused when it is not base64, is too large, or the field is not for files', async () => {
+  test('is refused when it is not base64, is too large, or the field is not for files', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -99,7 +99,7 @@ describe('a file in a field', () => {
     expect(await app.db.query(sql`select 1 from stored_files where table_id = ${record.table.id}`)).toHaveLength(4)
   })
 
-  it('may have at most 50 MB', async () => {
+  test('may have at most 50 MB', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -124,7 +124,7 @@ describe('a file in a field', () => {
     expect(huge.status).toBe(413)
   })
 
-  it('is replaced with the list; entries of other tables and forged ones are refused', async () => {
+  test('is replaced with the list; entries of other tables and forged ones are refused', async () => {
     const account = await app.account()
     const [record, other] = [await recordWithFiles(account), await recordWithFiles(await app.account())]
     const as = app.as(account.member)
@@ -146,7 +146,7 @@ describe('a file in a field', () => {
     expect((await as.post(`/api/table/${other.table.id}/record/${other.id}/update`, { data: { file: [a] } })).status).toBe(404)
   })
 
-  it('is kept for each of many concurrent uploads', async () => {
+  test('is kept for each of many concurrent uploads', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -162,7 +162,7 @@ describe('a file in a field', () => {
 })
 
 describe('reading a file', () => {
-  it('streams it with headers that prevent its content from running', async () => {
+  test('streams it with headers that prevent its content from running', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -178,7 +178,7 @@ describe('reading a file', () => {
     )
   })
 
-  it('serves one range, and answers 304 for an unchanged file', async () => {
+  test('serves one range, and answers 304 for an unchanged file', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -199,7 +199,7 @@ describe('reading a file', () => {
     expect([head.status, head.headers.get('content-length'), head.body]).toEqual([200, '10', ''])
   })
 
-  it('is allowed for readers of the record', async () => {
+  test('is allowed for readers of the record', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const [{ path }] = (
@@ -226,7 +226,7 @@ describe('reading a file', () => {
 })
 
 describe('the clean-up', () => {
-  it('removes uploads that nothing has used after a day, dropped files after 30, and nothing else', async () => {
+  test('removes uploads that nothing has used after a day, dropped files after 30, and nothing else', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -258,7 +258,7 @@ describe('the clean-up', () => {
     expect(await there()).toEqual([false, false, false, false])
   })
 
-  it('removes staged bytes that no row names, and keeps those of a file whose move is not finished', async () => {
+  test('removes staged bytes that no row names, and keeps those of a file whose move is not finished', async () => {
     const account = await app.account()
     const task = await app.as(account.keys.personal).post('/api/tasks/create', { title: 'Call' })
     const stage = async () => (await app.as(account.member).post('/api/tasks/upload', { name: 'a', data: base64('a') })).body.path as string
@@ -277,7 +277,7 @@ describe('the clean-up', () => {
     expect(await there()).toEqual([true, true, false])
   })
 
-  it('waits for deleted tables that may be restored', async () => {
+  test('waits for deleted tables that may be restored', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.admin)
@@ -293,7 +293,7 @@ describe('the clean-up', () => {
 })
 
 describe('a range', () => {
-  it.each([
+  test.each([
     [undefined, 10, undefined],
     ['bytes=0-0', 10, { start: 0, end: 0 }],
     ['bytes=5-100', 10, { start: 5, end: 9 }],

@@ -5,7 +5,7 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
 import { callerFor, callRest, callRpc, idsFor, idsOf, type Operation, operations } from './support/operations.ts'
 
@@ -20,7 +20,7 @@ const app = await testApp()
 const random = randomFrom(SEED)
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
 
-it(`answers every request as documented (seed ${SEED})`, { timeout: (SECONDS + 300) * 1_000 }, async () => {
+test(`answers every request as documented (seed ${SEED})`, { timeout: (SECONDS + 300) * 1_000 }, async () => {
   const until = performance.now() + SECONDS * 1_000
   const counts = new Map<number, number>()
   let heapBefore = 0

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type pg from 'pg'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { openFeed } from '../src/events/feed.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -29,14 +29,14 @@ async function readToEnd(socket: Socket): Promise<string> {
   return text
 }
 
-it('an idle connection does not delay the shutdown', async () => {
+test('an idle connection does not delay the shutdown', async () => {
   const { service, socket } = await connected()
   const read = readToEnd(socket).catch((error) => error.code)
   await service.close()
   expect(['', 'ECONNRESET']).toContain(await read)
 })
 
-it('a stream that is opened during the shutdown is refused, and its connection is closed', async () => {
+test('a stream that is opened during the shutdown is refused, and its connection is closed', async () => {
   const { member } = await app.account()
   const { service, socket } = await connected()
   socket.write(`GET /api/events HTTP/1.1\r\nHost: localhost\r\nCookie: gridpost_session=${member.session}\r\n\r\n`)
@@ -46,7 +46,7 @@ it('a stream that is opened during the shutdown is refused, and its connection i
   expect(answer).toContain('The service is stopping')
 })
 
-it('a feed that is closed while it connects leaves no connection behind', async () => {
+test('a feed that is closed while it connects leaves no connection behind', async () => {
   const { member, id: accountId } = await app.account()
   const mayConnect = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
@@ -75,7 +75,7 @@ it('a feed that is closed while it connects leaves no connection behind', async 
   await refused
 })
 
-it('opens of mails that were answered before the end are recorded, though they waited for a lock', async () => {
+test('opens of mails that were answered before the end are recorded, though they waited for a lock', async () => {
   const token = 'a-token-for-the-image-of-a-mail'
   await app.db.execute(sql`
     insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,

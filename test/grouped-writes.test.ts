@@ -1,7 +1,7 @@
 /** Writes of several requests that share a commit: each keeps its own result, its own error and its own wait. */
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, it, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { currentParty, runFor } from '../src/platform/concurrency/party.ts'
 import { openDatabase, raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
@@ -28,7 +28,7 @@ const prepare = async () => {
 }
 const range = (count: number) => Array.from({ length: count }, (_, index) => index + 100)
 
-it('commits writes that arrive together at once, and returns to each its own rows in their order', async () => {
+test('commits writes that arrive together at once, and returns to each its own rows in their order', async () => {
   await prepare()
   const found = await Promise.all(range(20).map((value) => write(value)))
   expect(found.map(([row]) => row?.value)).toEqual(range(20))
@@ -36,21 +36,21 @@ it('commits writes that arrive together at once, and returns to each its own row
   expect(await stored()).toEqual(range(20))
 })
 
-it('commits a limited number at once, and other groups by themselves', async () => {
+test('commits a limited number at once, and other groups by themselves', async () => {
   await prepare()
   const found = await Promise.all([...range(40).map((value) => write(value)), write(1, 'b')])
   const counts = Map.groupBy(found.flat(), ({ xact }) => xact)
   expect([...counts.values()].map((rows) => rows.length).sort()).toEqual([1, 32, 8])
 })
 
-it('keeps the error of one write from the others', async () => {
+test('keeps the error of one write from the others', async () => {
   await prepare()
   const found = await Promise.allSettled([1, 2, 13, 4].map((value) => write(value)))
   expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.code))).toEqual([1, 2, '23514', 4])
   expect((await stored()).sort()).toEqual([1, 2, 4])
 })
 
-it('keeps an error that only the commit finds from the others', async () => {
+test('keeps an error that only the commit finds from the others', async () => {
   await app.db.execute(sql`create table distinct_values (value int unique deferrable initially deferred)`)
   const add = (value: number) => app.db.writeShort(sql`insert into distinct_values values (${value})`, 'add', 'a')
   for (const value of [1, 2, 3]) await add(value)
@@ -65,7 +65,7 @@ it('keeps an error that only the commit finds from the others', async () => {
   expect(rows.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5])
 })
 
-it('keeps a value that cannot be sent from the others', async () => {
+test('keeps a value that cannot be sent from the others', async () => {
   await prepare()
   const unsendable = {
     toPostgres: () => {
@@ -77,7 +77,7 @@ it('keeps a value that cannot be sent from the others', async () => {
   expect(await stored()).toEqual([1, 3])
 })
 
-it('fails all writes of a connection that is lost, and repeats none of them', async () => {
+test('fails all writes of a connection that is lost, and repeats none of them', async () => {
   await prepare()
   const end = () => app.db.writeShort(sql`select pg_terminate_backend(pg_backend_pid())`, 'end', 'a')
   for (let use = 0; use < 3; use++) await end().catch(() => {})
@@ -87,7 +87,7 @@ it('fails all writes of a connection that is lost, and repeats none of them', as
   expect((await write(4))[0]?.value).toBe(4)
 })
 
-it('repeats none if the server ends the connection with an error in its own language', async () => {
+test('repeats none if the server ends the connection with an error in its own language', async () => {
   await prepare()
   const end = () => app.db.writeShort(sql`select pg_terminate_backend(pg_backend_pid())`, 'end', 'a')
   for (let use = 0; use < 3; use++) await end().catch(() => {})
@@ -103,7 +103,7 @@ it('repeats none if the server ends the connection with an error in its own lang
   expect(await stored()).toEqual([])
 })
 
-it('counts a statement once that ran again alone', async () => {
+test('counts a statement once that ran again alone', async () => {
   const { connection } = await testDatabase()
   const texts: string[] = []
   const db = openDatabase(connection, { observe: (text) => () => texts.push(text) })
@@ -116,7 +116,7 @@ it('counts a statement once that ran again alone', async () => {
   await db.close()
 })
 
-it('takes a connection in the name of a caller who waits, not of the one who came first', async () => {
+test('takes a connection in the name of a caller who waits, not of the one who came first', async () => {
   await prepare()
   const parties: string[] = []
   const { connect } = pg.Pool.prototype
@@ -131,7 +131,7 @@ it('takes a connection in the name of a caller who waits, not of the one who cam
   expect(parties).toEqual(['first', 'second'])
 })
 
-it('belongs to the open transaction of its caller', async () => {
+test('belongs to the open transaction of its caller', async () => {
   await prepare()
   const undone = app.db.transaction(async () => {
     await write(1)
@@ -141,7 +141,7 @@ it('belongs to the open transaction of its caller', async () => {
   expect(await stored()).toEqual([])
 })
 
-it('lets only the write wait that a lock blocks', async () => {
+test('lets only the write wait that a lock blocks', async () => {
   const { member, table, record, other } = await onRecord()
   const create = (on: number) => app.as(member).post(`/api/tasks/onRecord/${table}/${on}/create`, { title: 'Call' })
   for (let use = 0; use < 3; use++) await create(other)
@@ -159,7 +159,7 @@ it('lets only the write wait that a lock blocks', async () => {
   await Promise.all(blocked)
 })
 
-it('creates every record once, with its own values, while one of them is refused by the database', async () => {
+test('creates every record once, with its own values, while one of them is refused by the database', async () => {
   const account = await app.account()
   const { id, path } = await makeTable(app, account)
   const create = (name: string) => app.as(account.member).post(`${path}/records/create`, { data: { name } })
@@ -175,7 +175,7 @@ it('creates every record once, with its own values, while one of them is refused
   expect(rows.map((row) => [row.id, row.name]).sort()).toEqual(created.sort())
 })
 
-it('lets one of several updates win that name the same version, and repeats none', async () => {
+test('lets one of several updates win that name the same version, and repeats none', async () => {
   const { member, table, record } = await onRecord()
   const update = (name: string, version: number) =>
     app.as(member).post(`/api/table/${table}/record/${record}/update`, { data: { name } }, { 'if-match': `"${version}"` })
@@ -187,7 +187,7 @@ it('lets one of several updates win that name the same version, and repeats none
   expect(headers.get('etag')).toBe('"5"')
 })
 
-it('writes the events and notifications of each task and comment once', async () => {
+test('writes the events and notifications of each task and comment once', async () => {
   const { account, member, viewer, table, record, path } = await onRecord()
   const task = () => app.as(member).post(`${path}/create`, { title: 'Call', assignee_user_id: viewer.id })
   const comment = () => app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `@{${viewer.id}:Vera}` })

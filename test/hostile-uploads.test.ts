@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { base64Json } from '../src/platform/http/base64-json.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
@@ -50,7 +50,7 @@ async function head(method: string, path: string, headers: string): Promise<stri
 /** The status and message of an answer. */
 const outcomeOf = (text: string) => [Number(text.slice(9, 12)), JSON.parse(text.split('\r\n\r\n')[1] ?? '{}').message]
 
-it.each([
+test.each([
   ['a file without a name', part('Content-Disposition: form-data; filename="a"'), 400, 'The form has a part without a name'],
   ['fields without a name', part('Content-Disposition: form-data; x').repeat(2), 400, 'The form has a part without a name'],
   ['5,000 headers of a part', part(`${'X: y\r\n'.repeat(5_000)}${FILE}`), 400, 'file: is required'],
@@ -78,7 +78,7 @@ it.each([
   expect(stored()).toEqual(before)
 })
 
-it.each([
+test.each([
   ['before its first part', ''],
   ['in a part without a name', '--XX\r\nX: y\r\n\r\n'],
   ['after its end', `${part(FILE)}--XX--\r\n`],
@@ -95,7 +95,7 @@ it.each([
   await vi.waitFor(() => expect(stored()).toEqual(before), { timeout: 20_000 })
 })
 
-it.each([
+test.each([
   ['no Content-Type', ''],
   ['an empty Content-Type', 'Content-Type: \r\n'],
 ])('bytes with %s are application/octet-stream', async (_, type) => {
@@ -112,7 +112,7 @@ it.each([
   }
 })
 
-it('bytes with a Content-Type that is no media type are refused by its name', async () => {
+test('bytes with a Content-Type that is no media type are refused by its name', async () => {
   const { account, comment } = await shared
   const answer = await app
     .as(account.member)
@@ -120,7 +120,7 @@ it('bytes with a Content-Type that is no media type are refused by its name', as
   expect([answer.status, answer.body.message]).toEqual([415, 'The Content-Type is not a media type'])
 })
 
-it('an upload from the page of another site is refused, in every form', async () => {
+test('an upload from the page of another site is refused, in every form', async () => {
   const { account, path, field, comment } = await shared
   const before = stored()
   const form = () => {
@@ -154,7 +154,7 @@ it('an upload from the page of another site is refused, in every form', async ()
   expect(stored()).toEqual(before)
 })
 
-it.each([
+test.each([
   ['title', 'text/csv', 'A\n1\n'],
   ['sheet', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'PK\u0003\u0004'],
 ])('NUL in the %s of a file that makes a table is refused', async (key, type, body) => {
@@ -166,7 +166,7 @@ it.each([
   expect([answer.status, answer.body.message]).toEqual([400, `${key}: must not contain NUL`])
 })
 
-it.each([
+test.each([
   ['JSON', 'POST', 'Content-Type: application/json\r\n', '{"name":"a","data":"', '"}'],
   ['a form', 'POST', FORM, `--XX\r\n${FILE}\r\n\r\n`, '\r\n--XX--\r\n'],
   ['bytes', 'PUT', '', '', ''],
@@ -188,7 +188,7 @@ it.each([
   }
 })
 
-it('a file in base64 is closed when its caller has hung up before its first byte', async () => {
+test('a file in base64 is closed when its caller has hung up before its first byte', async () => {
   const bytes = new Readable({ read() {} })
   const { content } = base64Json({ name: 'a', type: 'text/plain', size: 1 }, bytes)
   content.destroy()

@@ -1,5 +1,5 @@
 /** Inputs that would keep the process busy for long are refused, or are read in small steps. The tests count steps, they measure no time. */
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
@@ -17,7 +17,7 @@ describe('a large body that takes long to parse is refused', () => {
     app.as(keys.account).send(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
   const manyKeys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(',')}}`
 
-  it.each([
+  test.each([
     ['keys that all differ', () => `{"records":[{"data":${manyKeys(800_000)}}]}`, 'must have at most 2000 different keys'],
     ['nested brackets', () => '['.repeat(5_000_000), 'must not be nested deeper than 100'],
     ['empty objects', () => `{"records":[${'{},'.repeat(1_500_000)}{}]}`, 'must have at most 1200000 arrays and objects'],
@@ -26,12 +26,12 @@ describe('a large body that takes long to parse is refused', () => {
     expect([status, answer.code, answer.message]).toEqual([400, 'BAD_REQUEST', `The body ${reason}`])
   })
 
-  it('over RPC', async () => {
+  test('over RPC', async () => {
     const { status, body } = await send('/trpc/records.createBatch', manyKeys(200_000))
     expect([status, body.error.data.message]).toEqual([400, 'The body must have at most 20000 different keys'])
   })
 
-  it('but not a batch of 1,000 records with all fields', async () => {
+  test('but not a batch of 1,000 records with all fields', async () => {
     const data = Object.fromEntries(Array.from({ length: 290 }, (_, index) => [`field_${index}`, index]))
     const { status, body } = await app
       .as(keys.account)
@@ -50,7 +50,7 @@ describe('a page of more than 32 MB is refused with what to do', () => {
     record = (await as.post(`/api/table/${table}/records/create`, { data: {} })).body.id
   })
 
-  it('of tasks of a record and of a user', async () => {
+  test('of tasks of a record and of a user', async () => {
     const tasks = Array.from({ length: 30 }, (_, index) => ({ title: `Task ${index}`, details: '€'.repeat(100_000) }))
     const onRecord = `/api/tasks/onRecord/${table}/${record}`
     for (let count = 0; count < 120; count += tasks.length) expect((await as.post(`${onRecord}/createMany`, { tasks })).status).toBe(200)
@@ -60,7 +60,7 @@ describe('a page of more than 32 MB is refused with what to do', () => {
     expect((await as.post('/api/tasks/list', { tab: 'my' })).body).toHaveLength(50)
   })
 
-  it('of comments on a record, also over RPC', async () => {
+  test('of comments on a record, also over RPC', async () => {
     const comments = `/api/table/${table}/record/${record}/comments`
     for (let count = 0; count < 12; count++) await as.post(`${comments}/create`, { content: 'Long' })
     await app.db.execute(sql`update record_comments set content = repeat('€', 1_048_576) where record_id = ${record}`)
@@ -70,7 +70,7 @@ describe('a page of more than 32 MB is refused with what to do', () => {
   })
 })
 
-it('a batch names its first hundred refused values, and a body its first thousand invalid texts', async () => {
+test('a batch names its first hundred refused values, and a body its first thousand invalid texts', async () => {
   const create = `/api/table/${table}/records/create_batch`
   const data = Object.fromEntries(Array.from({ length: 290 }, (_, index) => [`field_${index}`, 'no number']))
   const refused = await app.as(keys.account).post(create, { records: Array(10).fill({ data }) })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Self } from '../src/keys/schema.ts'
 import { rotate, update } from '../src/keys/service.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -14,7 +14,7 @@ import { makeTable } from './support/tables.ts'
 const app = await testApp()
 
 describe('API keys', () => {
-  it('are created by the session of their holder, work at once, and show their secret once', async () => {
+  test('are created by the session of their holder, work at once, and show their secret once', async () => {
     const { owner, member } = await app.account()
     const made = await app
       .as(owner)
@@ -38,7 +38,7 @@ describe('API keys', () => {
     expect((await app.as(personal.secret).rpc.keys.self.query()).acts_as.id).toBe(member.id)
   })
 
-  it('are visible to their holder only, and those of the account to its owner', async () => {
+  test('are visible to their holder only, and those of the account to its owner', async () => {
     const { owner, member } = await app.account()
     expect((await app.as(member).post('/api/keys/create', { kind: 'account', name: 'No' })).body.message).toBe('Not authorized')
     const mine = await app.as(member).rpc.keys.create.mutate({ kind: 'personal', name: 'Mine' })
@@ -48,7 +48,7 @@ describe('API keys', () => {
     expect((await app.as(member).get('/api/keys/list')).body[0]).toMatchObject({ id: mine.id, name: 'Mine' })
   })
 
-  it('stop working at once when they are rotated or deleted', async () => {
+  test('stop working at once when they are rotated or deleted', async () => {
     const { owner } = await app.account()
     const first = await app.as(owner).rpc.keys.create.mutate({ kind: 'account', name: 'Turning' })
     const second = await app.as(owner).rpc.keys.rotate.mutate({ key_id: first.id })
@@ -60,7 +60,7 @@ describe('API keys', () => {
     expect((await app.as(owner).post(`/api/key/${first.id}/delete`)).body.message).toBe('Key not found')
   })
 
-  it('whose lists were set to NULL by SQL may be used from anywhere, but in no space, and are listed', async () => {
+  test('whose lists were set to NULL by SQL may be used from anywhere, but in no space, and are listed', async () => {
     const { id, owner, space, keyOf } = await app.account()
     const secret = await keyOf({ accountId: id, userId: owner.id }, { kind: 'account', name: 'By SQL' })
     await app.db.execute(sql`
@@ -70,7 +70,7 @@ describe('API keys', () => {
     expect(listed).toMatchObject({ ip_allowlist: [], space_ids: [] })
   })
 
-  it('work only within their spaces, addresses and time', async () => {
+  test('work only within their spaces, addresses and time', async () => {
     const { owner, space, otherSpace } = await app.account()
     const stranger = await app.account()
     const { id, secret } = await app
@@ -91,7 +91,7 @@ describe('API keys', () => {
     expect((await app.as(secret).get('/api/key/self')).body.message).toBe('The API key has expired')
   })
 
-  it('are not created with an end that has come already, over REST and RPC', async () => {
+  test('are not created with an end that has come already, over REST and RPC', async () => {
     app.setClock(new Date('2030-05-01T10:00:00Z'))
     onTestFinished(() => app.setClock(null))
     const { owner } = await app.account()
@@ -108,7 +108,7 @@ describe('API keys', () => {
     expect((await app.as(made.body.secret).get('/api/key/self')).body.message).toBe('The API key has expired')
   })
 
-  it('record their last use at most once a minute', async () => {
+  test('record their last use at most once a minute', async () => {
     const { owner, keys } = await app.account()
     const lastUsed = async () => (await app.as(owner).get('/api/keys/list')).body.at(-1).last_used_at
     const start = Math.trunc(Date.now() / 1000) * 1000
@@ -124,7 +124,7 @@ describe('API keys', () => {
     app.setClock(null)
   })
 
-  it('record the last use of many that are used at once, one of which is being changed', async () => {
+  test('record the last use of many that are used at once, one of which is being changed', async () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => app.account()))
     const ids = accounts.map(({ id }) => id)
     const used = async () => {
@@ -147,13 +147,13 @@ describe('API keys', () => {
     app.setClock(null)
   })
 
-  it('win over a cookie when both are sent', async () => {
+  test('win over a cookie when both are sent', async () => {
     const { owner, keys } = await app.account()
     const both = { authorization: `Bearer ${keys.accountReadOnly}`, cookie: `gridpost_session=${owner.session}` }
     expect((await app.as(null).get('/api/auth/me', both)).body.message).toBe('API endpoint not available to API keys')
   })
 
-  it('count by request where callers share a connection, also after one of them is deleted', async () => {
+  test('count by request where callers share a connection, also after one of them is deleted', async () => {
     const [one, other] = [await app.account(), await app.account()]
     const key = await app.as(one.owner).rpc.keys.create.mutate({ kind: 'personal', name: 'Shared' })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -179,7 +179,7 @@ describe('API keys', () => {
     agent.destroy()
   })
 
-  it('answer a change of a key that is being deleted like a change of an unknown key', async () => {
+  test('answer a change of a key that is being deleted like a change of an unknown key', async () => {
     const { owner } = await app.account()
     const statuses: number[] = []
     for (let round = 0; round < 5; round++) {
@@ -196,7 +196,7 @@ describe('API keys', () => {
     for (const status of statuses) expect([200, 404]).toContain(status)
   })
 
-  it('that end while a slow body is sent write nothing', async () => {
+  test('that end while a slow body is sent write nothing', async () => {
     const account = await app.account()
     const { path, id } = await makeTable(app, account)
     const losses = [

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createLimits } from '../src/platform/http/rate-limits.ts'
 import { newKeySecret } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
@@ -9,7 +9,7 @@ const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
 const minute = (at: string) => app.setClock(new Date(`${tomorrow}T${at}Z`))
 
 describe('rate limits', () => {
-  it('report the remaining requests, and refuse with Retry-After when the minute is used up', async () => {
+  test('report the remaining requests, and refuse with Retry-After when the minute is used up', async () => {
     const { keys } = await app.account()
     minute('10:00:10')
     const first = await app.as(keys.account).get('/api/spaces/list')
@@ -24,7 +24,7 @@ describe('rate limits', () => {
     expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
   })
 
-  it('count a broken body that is read while access is checked once, and are named before its fault', async () => {
+  test('count a broken body that is read while access is checked once, and are named before its fault', async () => {
     const { keys } = await app.account()
     minute('10:45:00')
     const as = app.as(keys.personal)
@@ -44,7 +44,7 @@ describe('rate limits', () => {
     expect((await broken()).status).toBe(429)
   })
 
-  it('count each request once, also a wrong one', async () => {
+  test('count each request once, also a wrong one', async () => {
     const { owner, space, keys } = await app.account()
     minute('10:30:00')
     const table = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Counted', fields: [] })).body.id
@@ -64,7 +64,7 @@ describe('rate limits', () => {
     }
   })
 
-  it('give a user a quarter, over all their keys and sessions', async () => {
+  test('give a user a quarter, over all their keys and sessions', async () => {
     const { member, keys } = await app.account()
     minute('11:00:00')
     for (let count = 0; count < 5; count++) {
@@ -75,7 +75,7 @@ describe('rate limits', () => {
     expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
   })
 
-  it('also apply to the hour', async () => {
+  test('also apply to the hour', async () => {
     const { keys } = await app.account()
     let served = 0
     for (let at = 0; at < 4; at++) {
@@ -86,7 +86,7 @@ describe('rate limits', () => {
     app.setClock(null)
   })
 
-  it("refuse a request beyond the minute's limit, even if it is the last of the hour", async () => {
+  test("refuse a request beyond the minute's limit, even if it is the last of the hour", async () => {
     const { id } = await app.account()
     const limits = createLimits(app.db, { perMinute: 2, perHour: 3 })
     const actor = { kind: 'account', accountId: id } as Parameters<typeof limits.take>[0]
@@ -96,7 +96,7 @@ describe('rate limits', () => {
     expect(taken[2]).toMatchObject({ limit: 2, resetSeconds: 60 })
   })
 
-  it('are reported by address to callers without valid credentials, on REST, RPC, unknown paths, procedures and methods', async () => {
+  test('are reported by address to callers without valid credentials, on REST, RPC, unknown paths, procedures and methods', async () => {
     minute('15:00:30')
     const { keys } = await app.account()
     const budget = ({ headers }: { headers: Headers }) =>
@@ -131,7 +131,7 @@ describe('rate limits', () => {
     app.setClock(null)
   })
 
-  it('count the requests of all processes together', async () => {
+  test('count the requests of all processes together', async () => {
     const { id } = await app.account()
     const now = new Date('2030-01-01T13:00:00Z')
     const processes = [0, 1, 2].map(() => createLimits(app.db, { perMinute: 40, perHour: 0 }))
@@ -140,7 +140,7 @@ describe('rate limits', () => {
     expect(tries.filter((budget) => !budget?.isExceeded)).toHaveLength(40)
   })
 
-  it('are those of the present minute after the clock was a day ahead', async () => {
+  test('are those of the present minute after the clock was a day ahead', async () => {
     const { id } = await app.account()
     const limits = createLimits(app.db, { perMinute: 2, perHour: 100 })
     const actor = { kind: 'account', accountId: id } as Parameters<typeof limits.take>[0]
@@ -153,7 +153,7 @@ describe('rate limits', () => {
     expect(await taken('2030-01-01T17:01:00Z', 2)).toBe(false)
   })
 
-  it('count many accounts that ask several processes at once, each for itself, in few statements', async () => {
+  test('count many accounts that ask several processes at once, each for itself, in few statements', async () => {
     const now = new Date('2030-01-01T16:00:00Z')
     let statements = 0
     const db = databaseWith(app.db, () => {

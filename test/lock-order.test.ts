@@ -1,6 +1,6 @@
 /** Requests that need the same rows lock them in one order, so that they never deadlock. */
 import type pg from 'pg'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { lockWaits } from './support/servers.ts'
@@ -30,7 +30,7 @@ const waiting = (count: number) => expect.poll(async () => (await lockWaits()).l
 const LOCK_FILE = 'select from stored_files where path = $1 for update'
 const upload = { name: 'a.txt', type: 'text/plain', data: Buffer.from('a').toString('base64') }
 
-it('many tasks can attach the same staged files in opposite orders', async () => {
+test('many tasks can attach the same staged files in opposite orders', async () => {
   const { member, path } = await onRecord()
   const stage = async () => (await app.as(member).post(`${path}/upload`, upload)).body
   const [first, last] = [await stage(), await stage()]
@@ -50,7 +50,7 @@ it('many tasks can attach the same staged files in opposite orders', async () =>
   expect(answers.map(({ body }) => body.filter(({ ok }: MadeTask) => ok).length).sort()).toEqual([0, 3])
 })
 
-it('two records can exchange their files', async () => {
+test('two records can exchange their files', async () => {
   const account = await app.account()
   const { id: table, records } = await makeTable(app, account, {
     records: [{ name: 'One' }, { name: 'Two' }],
@@ -81,7 +81,7 @@ it('two records can exchange their files', async () => {
   ])
 })
 
-it('many upserts can name tasks in another order than their deletion', async () => {
+test('many upserts can name tasks in another order than their deletion', async () => {
   const { account, member, create, path } = await onRecord()
   const made = async (external_id: string) => (await create(member, { title: 'Call', external_id })).body.id as number
   const [first, second] = [await made('first'), await made('second')]
@@ -96,7 +96,7 @@ it('many upserts can name tasks in another order than their deletion', async () 
   expect([status, body.map(({ ok }: MadeTask) => ok)]).toEqual([200, [true, true]])
 })
 
-it.each([
+test.each([
   [
     'a task',
     async ({ member, create }: Here) => {

@@ -1,6 +1,6 @@
 /** Loses database connections while they are in use, as every restart or failover of PostgreSQL does. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
 import { closeIfSilent } from '../src/platform/database/silent-connections.ts'
 import { isOutage } from '../src/platform/http/errors.ts'
@@ -20,7 +20,7 @@ afterAll(() => operator.end())
 const endConnections = () =>
   operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
 
-it('answers 503 to pending requests, ends no process, and works again at once', async () => {
+test('answers 503 to pending requests, ends no process, and works again at once', async () => {
   const { keys, space } = await app.account()
   const as = app.as(keys.account)
   const table = await as.rpc.tables.create.mutate({ space_id: space, name: 'Busy', fields: [{ name: 'Name', type: 'text' }] })
@@ -62,7 +62,7 @@ it('answers 503 to pending requests, ends no process, and works again at once', 
   expect(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
 })
 
-it('answers 503 to changes while the database is read-only, and goes on reading', async () => {
+test('answers 503 to changes while the database is read-only, and goes on reading', async () => {
   const { keys, space } = await app.account()
   const as = app.as(keys.account)
   const table = await as.rpc.tables.create.mutate({ space_id: space, name: 'Kept', fields: [{ name: 'Name', type: 'text' }] })
@@ -91,7 +91,7 @@ it('answers 503 to changes while the database is read-only, and goes on reading'
   await expect.poll(async () => (await create()).status).toBe(200)
 })
 
-it('answers a statement that is sent at the moment when its connection has been idle for long', async () => {
+test('answers a statement that is sent at the moment when its connection has been idle for long', async () => {
   const { connection } = await testDatabase()
   const client = new pg.Client(connection)
   await client.connect()
@@ -110,7 +110,7 @@ it('answers a statement that is sent at the moment when its connection has been 
   }
 })
 
-it('gives up statements to a server that has gone without a word, and uses other connections', async () => {
+test('gives up statements to a server that has gone without a word, and uses other connections', async () => {
   const proxy = await databaseProxy()
   const db = openDatabase({ connectionString: proxy.url }, { size: 3, silentMs: 2_000 })
   const one = sql`select 1 as one`
@@ -137,7 +137,7 @@ it('gives up statements to a server that has gone without a word, and uses other
   }
 })
 
-it('returns a connection to the pool whose statement could not be cancelled, because the server takes no new connections', async () => {
+test('returns a connection to the pool whose statement could not be cancelled, because the server takes no new connections', async () => {
   const proxy = await databaseProxy()
   const { username: user, hostname: host, port, pathname } = new URL(proxy.url)
   const db = openDatabase({ user, host, port: Number(port), database: pathname.slice(1) }, { size: 2 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PgBoss } from 'pg-boss'
-import { afterAll, afterEach, expect, it } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { type ServiceProcess, serviceProcess } from '../scripts/chaos/service-process.ts'
 import { works } from '../src/background.ts'
 import { queueOptions } from '../src/platform/jobs/queue.ts'
@@ -18,7 +18,7 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-it('gives every queue a heartbeat', () => {
+test('gives every queue a heartbeat', () => {
   for (const { queue } of works) expect([queue.name, queueOptions(queue).heartbeatSeconds]).toEqual([queue.name, expect.any(Number)])
 })
 
@@ -36,7 +36,7 @@ const HALFWAY = `
   select pg_advisory_xact_lock(1)`
 
 /** A killed worker has claimed its job, and sends neither a result nor a heartbeat. */
-it('runs the job of a killed worker again within a minute', async () => {
+test('runs the job of a killed worker again within a minute', async () => {
   const killed = new PgBoss({ ...(await testDatabase()).connection, migrate: false, supervise: false, schedule: false } as object)
   killed.on('error', () => {})
   await killed.start()
@@ -64,7 +64,7 @@ async function startWorker(name: string): Promise<ServiceProcess> {
   return worker
 }
 
-it('goes on with the conversion of a killed worker within a minute', async () => {
+test('goes on with the conversion of a killed worker within a minute', async () => {
   const app = await testApp()
   const account = await app.account()
   const as = app.as(account.owner)
@@ -89,7 +89,7 @@ it('goes on with the conversion of a killed worker within a minute', async () =>
   expect((await as.get(`${table.path}/get`)).body.fields[1]).toMatchObject({ id: 'cell', type: 'number' })
 }, 120_000)
 
-it('goes on with schedules and jobs when the clock is set back by an hour', async () => {
+test('goes on with schedules and jobs when the clock is set back by an hour', async () => {
   const app = await testApp()
   const worker = await startWorker('behind')
   const lastPass = async () =>

@@ -2,7 +2,7 @@
  * Every operation with every id of another account, by every kind of caller, over REST and RPC: no answer contains a word of the other
  * account, and no row of it changes. Then every operation of a space by its callers with too few rights.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ident, sql } from '../src/platform/database/database.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { callRest, callRpc, type Ids, idsFor, idsOf, type Operation, operations } from './support/operations.ts'
@@ -58,7 +58,7 @@ describe('another account', () => {
     return reading
   }
 
-  it.each(byName(secured))('reaches nothing by %s', async (_, operation) => {
+  test.each(byName(secured))('reaches nothing by %s', async (_, operation) => {
     const { attacker, known } = await attackerBy(operation)
     const own = idsFor(operation, known)
     const theirs = idsFor(operation, idsOfVictim)
@@ -73,7 +73,7 @@ describe('another account', () => {
     }
   })
 
-  it('has changed no row', async () => {
+  test('has changed no row', async () => {
     expect(await rowsOf(victim)).toEqual(before)
   })
 })
@@ -93,7 +93,7 @@ describe('a caller of the same account with too few rights', () => {
     ["a stranger's personal key", victim.keys.personalOutsider, () => true],
   ]
 
-  it.each(byName(inSpace))('is refused by %s', async (_, operation) => {
+  test.each(byName(inSpace))('is refused by %s', async (_, operation) => {
     const ids = idsFor(operation, idsOfVictim)
     for (const [name, caller, isRefused] of callers) {
       if (!isRefused(operation)) continue
@@ -106,7 +106,7 @@ describe('a caller of the same account with too few rights', () => {
     }
   })
 
-  it('has changed no row', async () => {
+  test('has changed no row', async () => {
     expect(await rowsOf(victim)).toEqual(before)
   })
 })

@@ -1,7 +1,7 @@
 /** What operators see: metrics for Prometheus, on the public port and on one of their own. */
 import Fastify from 'fastify'
 import pino from 'pino'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { buildOperatorApp } from '../src/app.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { httpMetrics, showLimit } from '../src/platform/http/metrics.ts'
@@ -28,13 +28,13 @@ const slowerThanASecond = (text: string) =>
   (seriesOf(text, 'gridpost_db_statement_seconds_count') ?? 0) - (seriesOf(text, 'gridpost_db_statement_seconds_bucket{le="1"}') ?? 0)
 
 describe('/metrics on the public port', () => {
-  it('does not exist without METRICS_TOKEN', async () => {
+  test('does not exist without METRICS_TOKEN', async () => {
     const answer = await closed.as(TOKEN).get('/metrics')
     const unknown = await closed.as(null).get('/no-such-path')
     expect(answer).toMatchObject({ status: 404, body: { ...unknown.body, request_id: answer.body.request_id } })
   })
 
-  it('is refused without the token', async () => {
+  test('is refused without the token', async () => {
     const { keys } = await app.account()
     for (const caller of [null, 'another-token', `${TOKEN}x`, TOKEN.slice(1), keys.account]) {
       const answer = await app.as(caller).get('/metrics')
@@ -43,7 +43,7 @@ describe('/metrics on the public port', () => {
     }
   })
 
-  it('shows the text format of Prometheus to a caller who has the token', async () => {
+  test('shows the text format of Prometheus to a caller who has the token', async () => {
     const answer = await app.as(TOKEN).get('/metrics')
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
     expect(answer.body).toMatch(/^# TYPE gridpost_http_request_seconds histogram$/m)
@@ -52,7 +52,7 @@ describe('/metrics on the public port', () => {
 })
 
 describe('the port of operators', () => {
-  it('answers health and metrics without a token, and nothing else', async () => {
+  test('answers health and metrics without a token, and nothing else', async () => {
     const operators = buildOperatorApp(app.deps)
     try {
       expect((await operators.inject('/healthz')).json()).toEqual({ ok: true })
@@ -64,14 +64,14 @@ describe('the port of operators', () => {
     }
   })
 
-  it('must not be the public one', () => {
+  test('must not be the public one', () => {
     expect(() => readSettings({ PORT: '4000', METRICS_PORT: '4000' })).toThrow('METRICS_PORT: must differ from PORT')
     expect(() => readSettings({ METRICS_TOKEN: 'two words' })).toThrow('METRICS_TOKEN: must not contain spaces')
   })
 })
 
 describe('what is measured', () => {
-  it('requests by the pattern of their route, never by an id', async () => {
+  test('requests by the pattern of their route, never by an id', async () => {
     const { owner } = await app.account()
     await app.as(owner).get('/api/task/1987654321/get')
     await app.as(null).get('/no/such/path/1987654321')
@@ -81,7 +81,7 @@ describe('what is measured', () => {
     expect(text).not.toContain('1987654321')
   })
 
-  it('requests that have a place, wait for one, or are refused', async () => {
+  test('requests that have a place, wait for one, or are refused', async () => {
     const metrics = openMetrics(httpMetrics)
     const server = Fastify()
     const answers = Promise.withResolvers<void>()
@@ -102,7 +102,7 @@ describe('what is measured', () => {
     await server.close()
   })
 
-  it('the use of the limit on concurrent requests', async () => {
+  test('the use of the limit on concurrent requests', async () => {
     const metrics = openMetrics(httpMetrics)
     expect(await metrics.text({ metrics } as Deps)).not.toContain('gridpost_http_requests{')
     showLimit(metrics, { taken: 3, waiting: 4 })
@@ -111,7 +111,7 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_http_requests{state="waiting"}')).toBe(4)
   })
 
-  it('statements, connections and queries', async () => {
+  test('statements, connections and queries', async () => {
     const before = await scrape()
     const { owner } = await app.account()
     await app.as(owner).get('/api/spaces/list')
@@ -124,7 +124,7 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_db_queries{state="waiting"}')).toBe(0)
   })
 
-  it('rows of the audit log by action', async () => {
+  test('rows of the audit log by action', async () => {
     const { owner } = await app.account()
     const series = 'gridpost_audit_entries_total{action="space.created"}'
     const before = seriesOf(await scrape(), series) ?? 0
@@ -132,7 +132,7 @@ describe('what is measured', () => {
     expect(seriesOf(await scrape(), series)).toBe(before + 1)
   })
 
-  it('a statement that takes longer than a second as slow', async () => {
+  test('a statement that takes longer than a second as slow', async () => {
     const before = slowerThanASecond(await scrape())
     await app.db.query({ text: 'select pg_sleep(1.01)', values: [] })
     const text = await scrape()
@@ -140,7 +140,7 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_db_slow_statements_total')).toBe(slowerThanASecond(text))
   })
 
-  it('jobs, emails and uploads', async () => {
+  test('jobs, emails and uploads', async () => {
     const smtp = await startSmtp()
     try {
       const account = await app.account()
@@ -186,7 +186,7 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_index_failures')).toBe(0)
   })
 
-  it('the depth and the age of a queue', async () => {
+  test('the depth and the age of a queue', async () => {
     // No worker reads this queue: its jobs stay.
     await app.db.execute({
       text: `insert into pgboss.job (name, data, start_after) select 'dead-letters', '{}', now() - interval '90 seconds' from generate_series(1, 3)`,
@@ -201,7 +201,7 @@ describe('what is measured', () => {
 describe('a scrape', () => {
   const deps = { log: pino({ level: 'silent' }) } as unknown as Deps
 
-  it('leaves out a gauge that fails or hangs, and reads a hanging one once', async () => {
+  test('leaves out a gauge that fails or hangs, and reads a hanging one once', async () => {
     let started = 0
     const hangs = gauge({
       name: 'gridpost_test_hangs',
@@ -230,7 +230,7 @@ describe('a scrape', () => {
     expect(seriesOf(last, 'gridpost_metric_read_failures_total{metric="gridpost_test_fails"}')).toBe(1)
   })
 
-  it('shares its readings with others at the same time, and keeps an expensive one', async () => {
+  test('shares its readings with others at the same time, and keeps an expensive one', async () => {
     const reads = { cheap: 0, kept: 0 }
     const cheap = gauge({ name: 'gridpost_test_cheap', help: 'x', read: async () => [{ value: ++reads.cheap }] })
     const kept = gauge({ name: 'gridpost_test_kept', help: 'x', keepSeconds: 60, read: async () => [{ value: ++reads.kept }] })
@@ -240,7 +240,7 @@ describe('a scrape', () => {
     expect(reads).toEqual({ cheap: 2, kept: 1 })
   })
 
-  it('forgets the values that no longer exist', async () => {
+  test('forgets the values that no longer exist', async () => {
     let queues = ['a', 'b']
     const depth = gauge({
       name: 'gridpost_test_depth',
@@ -254,7 +254,7 @@ describe('a scrape', () => {
     expect(await metrics.text(deps)).not.toContain('queue="b"')
   })
 
-  it('shows counters from the start, and sums what was counted', async () => {
+  test('shows counters from the start, and sums what was counted', async () => {
     const eaten = counter({ name: 'gridpost_test_eaten_total', help: 'x' })
     const chewed = duration({ name: 'gridpost_test_chewed_seconds', help: 'x', buckets: [1, 2] })
     const metrics = openMetrics([eaten, chewed])

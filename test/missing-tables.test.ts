@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -6,7 +6,7 @@ const app = await testApp()
 /**
  * Postgres cannot parse a statement on the missing schema t999999999; the next use of its name on the shared connection must still work.
  */
-it('answers 404 to many concurrent requests for a record of a table that does not exist', async () => {
+test('answers 404 to many concurrent requests for a record of a table that does not exist', async () => {
   const { keys } = await app.account()
   const as = app.as(keys.account)
   const missing = '/api/table/999999999/record/1/get'
@@ -17,7 +17,7 @@ it('answers 404 to many concurrent requests for a record of a table that does no
   }
 })
 
-it('answers 400 to many concurrent requests for the context of no record', async () => {
+test('answers 400 to many concurrent requests for the context of no record', async () => {
   const { keys } = await app.account()
   const as = app.as(keys.account)
   for (let round = 0; round < 10; round++) {

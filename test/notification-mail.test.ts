@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { works } from '../src/background.ts'
 import { decideMail, mailLetter } from '../src/notifications/mail.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -54,7 +54,7 @@ const headerOf = (letter: { headers: { key: string; value: string }[] } | undefi
   letter?.headers.find((header) => header.key === key)?.value
 
 describe('the mail preference', () => {
-  it('is a digest unless the user chooses another one', async () => {
+  test('is a digest unless the user chooses another one', async () => {
     const { member } = await onRecord()
     expect((await app.as(member).get('/api/auth/me')).body.mail_preference).toBe('digest')
     expect((await prefer(member, 'at_once')).body.mail_preference).toBe('at_once')
@@ -66,7 +66,7 @@ describe('the mail preference', () => {
 })
 
 describe('mail at once', () => {
-  it('contains one notification', async () => {
+  test('contains one notification', async () => {
     const { viewer, assign, tableName } = await assigning('Asia/Kolkata')
     await prefer(viewer, 'at_once')
     const { body: task } = await assign({ due_date: '2026-03-31', due_time: '20:00' })
@@ -88,7 +88,7 @@ describe('mail at once', () => {
     expect(await mailed(viewer, later(90))).toHaveLength(1)
   })
 
-  it('names the record of a notification', async () => {
+  test('names the record of a notification', async () => {
     const { member, viewer, table, record } = await assigning()
     await prefer(viewer, 'at_once')
     await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `Look, @{${viewer.id}:Vera}!` })
@@ -97,7 +97,7 @@ describe('mail at once', () => {
     expect(letter?.text).toContain(`(09:30)\n  > Look, @Vera!\nhttps://grid.example/table/${table}/record/${record}\n`)
   })
 
-  it('contains a plain HTTP link without the one-click header, which requires https', async () => {
+  test('contains a plain HTTP link without the one-click header, which requires https', async () => {
     const { viewer, assign } = await assigning()
     await assign()
     const ids = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
@@ -109,7 +109,7 @@ describe('mail at once', () => {
     expect(letter?.messageId).toMatch(/@grid\.local>$/)
   })
 
-  it('bundles the notifications of the same minute', async () => {
+  test('bundles the notifications of the same minute', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     for (const title of ['One', 'Two', 'Three']) await assign({ title })
@@ -118,7 +118,7 @@ describe('mail at once', () => {
     expect(letter?.subject).toBe('3 notifications: “Three”, “Two” and 1 more')
   })
 
-  it('is decided once, by any number of concurrent sweeps', async () => {
+  test('is decided once, by any number of concurrent sweeps', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     for (const title of ['One', 'Two', 'Three']) await assign({ title })
@@ -128,7 +128,7 @@ describe('mail at once', () => {
 })
 
 describe('a digest', () => {
-  it('bundles unread notifications at the top of the hour, once', async () => {
+  test('bundles unread notifications at the top of the hour, once', async () => {
     const { viewer, member, assign, tableName } = await assigning()
     const { body: task } = await assign()
     await assign({ title: 'Read already' })
@@ -148,7 +148,7 @@ describe('a digest', () => {
     expect(await mailed(viewer, new Date('2026-03-30T11:00:00Z'))).toHaveLength(1)
   })
 
-  it('is not sent when everything has been read', async () => {
+  test('is not sent when everything has been read', async () => {
     const { viewer, assign } = await assigning()
     await assign()
     await app.as(viewer).post('/api/notifications/markAllRead')
@@ -156,7 +156,7 @@ describe('a digest', () => {
     expect(await stillWaiting(viewer)).toBe(0)
   })
 
-  it('is sent after a downtime with everything that has waited', async () => {
+  test('is sent after a downtime with everything that has waited', async () => {
     const { viewer, assign } = await assigning()
     await assign({ title: 'One' })
     app.setClock(later(200))
@@ -164,7 +164,7 @@ describe('a digest', () => {
     expect((await mailed(viewer, later(600))).map(({ subject }) => subject)).toEqual(['2 notifications: “Two”, “One”'])
   })
 
-  it('lists the newest twenty notifications, and counts the others', async () => {
+  test('lists the newest twenty notifications, and counts the others', async () => {
     const { viewer, assign } = await assigning()
     for (let index = 1; index <= 23; index++) await assign({ title: `Task ${index}` })
     const [letter] = await mailed(viewer, later(60))
@@ -173,7 +173,7 @@ describe('a digest', () => {
     expect(letter?.text).not.toContain('Task 3”')
   })
 
-  it('is sent once to each user, however many notifications wait', async () => {
+  test('is sent once to each user, however many notifications wait', async () => {
     const { id, viewer, admin } = await assigning()
     // There are more notifications, of two users, than one transaction takes.
     await app.db.execute(sql`
@@ -188,7 +188,7 @@ describe('a digest', () => {
     expect([await stillWaiting(viewer), await stillWaiting(admin)]).toEqual([0, 0])
   })
 
-  it.each([
+  test.each([
     ['UTC', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
     ['Pacific/Kiritimati', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
     ['Etc/GMT+12', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
@@ -208,7 +208,7 @@ describe('a digest', () => {
 })
 
 describe('no mail', () => {
-  it('goes to a user who turned it off, nor later about what happened before it was turned on', async () => {
+  test('goes to a user who turned it off, nor later about what happened before it was turned on', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'none')
     await assign()
@@ -219,7 +219,7 @@ describe('no mail', () => {
     expect((await mailed(viewer, later(61))).map(({ subject }) => subject)).toEqual(['Max Member assigned you the task “From now on”'])
   })
 
-  it('goes to an invited or a deleted user', async () => {
+  test('goes to an invited or a deleted user', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     await assign()
@@ -227,7 +227,7 @@ describe('no mail', () => {
     expect(await mailed(viewer, later(60))).toEqual([])
   })
 
-  it('is enqueued without a server to send it through', async () => {
+  test('is enqueued without a server to send it through', async () => {
     const { viewer, assign } = await assigning()
     await assign()
     app.setClock(later(60))
@@ -243,7 +243,7 @@ describe('no mail', () => {
     ['lost the task', ({ member, task }) => app.as(member).post(`/api/task/${task}/delete`)],
     ['lost the table', ({ owner, table }) => app.as(owner).post(`/api/table/${table}/delete`)],
   ]
-  it.each(cases)('goes to who %s between the decision and the sending', async (_, happen) => {
+  test.each(cases)('goes to who %s between the decision and the sending', async (_, happen) => {
     // A pending digest is not sent by the sweep of each minute during the test.
     const made = await assigning()
     const { body } = await made.assign()
@@ -253,7 +253,7 @@ describe('no mail', () => {
     expect(await letters(made.viewer)).toEqual([])
   })
 
-  it('goes to anyone about a deleted record', async () => {
+  test('goes to anyone about a deleted record', async () => {
     const { member, viewer, table, record } = await onRecord()
     await prefer(viewer, 'at_once')
     await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `@{${viewer.id}:Vera}` })
@@ -261,7 +261,7 @@ describe('no mail', () => {
     expect([await mailed(viewer), await stillWaiting(viewer)]).toEqual([[], 0])
   })
 
-  it('about a standalone task goes to a user who has lost access to it', async () => {
+  test('about a standalone task goes to a user who has lost access to it', async () => {
     const { member, viewer } = await onRecord()
     await prefer(viewer, 'at_once')
     const { body } = await app.as(member).post('/api/tasks/create', { title: 'Plan', assignee_user_id: viewer.id })
@@ -274,7 +274,7 @@ describe('no mail', () => {
 describe('a reminder', () => {
   const due = { title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 }
 
-  it('is mailed at once to users with a digest, and leaves the rest to the digest', async () => {
+  test('is mailed at once to users with a digest, and leaves the rest to the digest', async () => {
     const { viewer, assign } = await assigning('Europe/Berlin')
     await assign(due)
     app.setClock(later(15))
@@ -286,7 +286,7 @@ describe('a reminder', () => {
     expect(await stillWaiting(viewer)).toBe(1)
   })
 
-  it('is bundled with other notifications of the same time', async () => {
+  test('is bundled with other notifications of the same time', async () => {
     const { viewer, assign } = await assigning()
     for (const title of ['One', 'Two']) await assign({ ...due, title })
     app.setClock(later(15))
@@ -294,7 +294,7 @@ describe('a reminder', () => {
     expect((await letters(viewer)).map(({ subject }) => subject)).toEqual(['2 reminders: “Two”, “One”'])
   })
 
-  it('is not mailed to a user who turned mail off', async () => {
+  test('is not mailed to a user who turned mail off', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'none')
     await assign(due)
@@ -305,7 +305,7 @@ describe('a reminder', () => {
 })
 
 describe('the queues', () => {
-  it('send reminders and mail by themselves, and retry a task that was locked', async () => {
+  test('send reminders and mail by themselves, and retry a task that was locked', async () => {
     const { viewer, assign } = await assigning()
     const { body: task } = await assign({ title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 })
     const remind = works.find(({ queue }) => queue.name === 'tasks.remind')
@@ -320,7 +320,7 @@ describe('the queues', () => {
 })
 
 describe('a letter that the server refuses', () => {
-  it('is retried as the same message, and the others are not sent twice', async () => {
+  test('is retried as the same message, and the others are not sent twice', async () => {
     const { viewer, admin, assign } = await assigning()
     for (const person of [viewer, admin]) await prefer(person, 'at_once')
     await assign()
@@ -353,7 +353,7 @@ describe('the unsubscribe link', () => {
     return { ...made, path: link.pathname, preference }
   }
 
-  it('asks for confirmation, and changes nothing when it is opened', async () => {
+  test('asks for confirmation, and changes nothing when it is opened', async () => {
     const { path, preference } = await linked()
     const { status, headers, body } = await app.as(null).get(path)
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
@@ -363,7 +363,7 @@ describe('the unsubscribe link', () => {
     expect(await preference()).toBe('at_once')
   })
 
-  it('works repeatedly with the one click of a mail program', async () => {
+  test('works repeatedly with the one click of a mail program', async () => {
     const { path, preference, viewer } = await linked()
     for (const time of ['once', 'twice']) {
       const { status, body } = await app.as(null).send(path, form('List-Unsubscribe=One-Click'))
@@ -379,7 +379,7 @@ describe('the unsubscribe link', () => {
     expect(await preference()).toBe('none')
   })
 
-  it('works for no other user', async () => {
+  test('works for no other user', async () => {
     const { path, preference, member } = await linked()
     const [, signature = ''] = path.split('.')
     const changed = `${signature[0] === 'A' ? 'B' : 'A'}${signature.slice(1)}`
@@ -402,14 +402,14 @@ describe('the unsubscribe link', () => {
     expect((await app.as(member).get('/api/auth/me')).body.mail_preference).toBe('digest')
   })
 
-  it('of a deleted user changes nothing', async () => {
+  test('of a deleted user changes nothing', async () => {
     const { path, viewer } = await linked()
     await app.db.execute(sql`update users set status = 'deleted' where id = ${viewer.id}`)
     expect((await app.as(null).send(path, form(''))).status).toBe(404)
   })
 })
 
-it('no transaction is opened while nothing is due, though a digest is waiting', async () => {
+test('no transaction is opened while nothing is due, though a digest is waiting', async () => {
   const { viewer, assign } = await assigning()
   await assign()
   expect(await mailed(viewer)).toEqual([])

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { purge } from '../src/tables/purge.ts'
@@ -21,7 +21,7 @@ async function assigned() {
 const post = (caller: Parameters<typeof app.as>[0], path: string, body?: object) => app.as(caller).post(`/api/notifications/${path}`, body)
 
 describe('notifications', () => {
-  it('are listed newest first, the same on RPC', async () => {
+  test('are listed newest first, the same on RPC', async () => {
     const { viewer, member, keys, id, space, table, record, rows, one } = await assigned()
     expect(rows.at(-1)).toEqual({
       id: one,
@@ -47,7 +47,7 @@ describe('notifications', () => {
     expect((await post(member, 'list')).body).toEqual([])
   })
 
-  it('are marked read and unread', async () => {
+  test('are marked read and unread', async () => {
     const { viewer, one, two, three } = await assigned()
     const unread = async () => (await post(viewer, 'list', { filter: 'unread' })).body.map(({ id }: { id: number }) => id)
     expect((await post(viewer, `${two}/markRead`)).body).toEqual({ id: two, read: true })
@@ -63,7 +63,7 @@ describe('notifications', () => {
     expect((await post(viewer, 'list')).body[1].read_at).toBe('2026-03-30 09:31:00')
   })
 
-  it('belong to one user only', async () => {
+  test('belong to one user only', async () => {
     const { keys, member, outsider, owner, one } = await assigned()
     for (const caller of [member, outsider, owner, keys.personal]) {
       const { status, body } = await post(caller, `${one}/markRead`)
@@ -76,7 +76,7 @@ describe('notifications', () => {
     }
   })
 
-  it('of a left space are out of reach until the user returns', async () => {
+  test('of a left space are out of reach until the user returns', async () => {
     const { viewer, owner, keys, space, table, rows, one, two } = await assigned()
     await app.as(viewer).post('/api/tasks/create', { title: 'Own', assignee_user_id: owner.id })
     const ownersRows = (await post(owner, 'list')).body
@@ -103,7 +103,7 @@ describe('notifications', () => {
     expect((await post(owner, 'list')).body).toEqual(ownersRows)
   })
 
-  it('of the owner, who is in every space without being a member, stay', async () => {
+  test('of the owner, who is in every space without being a member, stay', async () => {
     const { owner, member, create } = await assigned()
     await create(member, { title: 'For the owner', assignee_user_id: owner.id })
     expect((await post(owner, 'list')).body).toMatchObject([{ message: 'Max Member assigned you the task “For the owner”.' }])
@@ -112,7 +112,7 @@ describe('notifications', () => {
     expect((await post(owner, 'unreadCount')).body.unread).toBe(0)
   })
 
-  it('of a standalone task belong to its users, and stay when it is deleted', async () => {
+  test('of a standalone task belong to its users, and stay when it is deleted', async () => {
     const { viewer, member, admin } = await onRecord()
     const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id })
     const count = async () => [(await post(viewer, 'list')).body.length, (await post(viewer, 'unreadCount')).body.unread]
@@ -127,7 +127,7 @@ describe('notifications', () => {
     expect(await count()).toEqual([2, 2])
   })
 
-  it('can be read, but not marked, with a read-only key', async () => {
+  test('can be read, but not marked, with a read-only key', async () => {
     const { id, viewer, keyOf, one } = await assigned()
     const key = await keyOf({ accountId: id, userId: viewer.id }, { kind: 'personal', read_only: true })
     expect((await post(key, 'list')).body).toHaveLength(3)
@@ -135,7 +135,7 @@ describe('notifications', () => {
     for (const path of [`${one}/markRead`, 'markAllRead']) expect((await post(key, path)).body.message).toBe('API key is read-only')
   })
 
-  it.each([
+  test.each([
     [{ filter: 'read' }, 'filter'],
     [{ limit: '5' }, 'limit'],
     [{ page: 1 }, 'page'],

@@ -1,5 +1,5 @@
 /** Null for an optional key is the same as leaving it out, in the service and in its document (contract.md §1). */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { apiDocument } from '../src/router.ts'
 import { testApp } from './support/app.ts'
@@ -33,7 +33,7 @@ function optionalKeys({ name, input, pathIds, bodyIds, meta }: Operation): strin
 const withOptional = operations.filter((operation) => optionalKeys(operation).length)
 
 describe('null for an optional key is accepted, on REST and RPC', () => {
-  it.each(withOptional.map((operation) => [operation.name, operation] as const))('by %s', async (_, operation) => {
+  test.each(withOptional.map((operation) => [operation.name, operation] as const))('by %s', async (_, operation) => {
     const ids = idsFor(operation, known)
     const as = app.as(callerFor(operation, account))
     // The unknown key keeps the request from changing anything.
@@ -60,7 +60,7 @@ describe('the document allows null for every optional key of a body', async () =
     }),
   )
 
-  it.each(bodies)('of %s', (name, schema) => {
+  test.each(bodies)('of %s', (name, schema) => {
     const refusing = keysRefusingNull(schema).filter((path) => !REFUSED[name]?.includes(path))
     expect(refusing).toEqual([])
   })
@@ -89,7 +89,7 @@ describe('null means the same as leaving the key out', () => {
   ]
   const RECORDS = [{ name: 'b', stage: 'Won' }, { name: 'a' }]
 
-  it('in a query, a count and groups', async () => {
+  test('in a query, a count and groups', async () => {
     const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
     const as = app.as(account.viewer)
     const nulls = Object.fromEntries(
@@ -113,7 +113,7 @@ describe('null means the same as leaving the key out', () => {
     }
   })
 
-  it('in a count, which takes the whole body of a query', async () => {
+  test('in a count, which takes the whole body of a query', async () => {
     const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
     const body = {
       where: { name: 'a' },
@@ -129,7 +129,7 @@ describe('null means the same as leaving the key out', () => {
     expect([counted.status, counted.body]).toMatchObject([200, { count: 1, total: 2 }])
   })
 
-  it('in the parts of conditions and orders', async () => {
+  test('in the parts of conditions and orders', async () => {
     const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
     const condition = { column: null, field: 'name', compare: '=', value: 'a', connector: null }
     const { connector: _, ...inGroup } = condition
@@ -142,7 +142,7 @@ describe('null means the same as leaving the key out', () => {
     expect([status, body]).toEqual([200, [{ id: 2, name: 'a' }]])
   })
 
-  it('with a view, whose X-Ignored names only what was sent', async () => {
+  test('with a view, whose X-Ignored names only what was sent', async () => {
     const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
     const view = await app.as(account.owner).post(`/api/table/${table.id}/views/create`, { name: 'All', type: 'grid' })
     const ask = { view_id: view.body.id, filters: null, order: null, where: { name: 'a' } }
@@ -150,7 +150,7 @@ describe('null means the same as leaving the key out', () => {
     expect([answer.status, answer.headers.get('x-ignored')]).toEqual([200, 'where'])
   })
 
-  it('in updates, where nothing can be cleared', async () => {
+  test('in updates, where nothing can be cleared', async () => {
     const { body: space } = await app.as(account.owner).post(`/api/space/${account.space}/update`, { name: null })
     expect(space.id).toBe(account.space)
     const { body: profile } = await app.as(account.viewer).post('/api/auth/profile', { name: null, timezone: null, mail_preference: null })
@@ -170,7 +170,7 @@ describe('null means the same as leaving the key out', () => {
     })
   })
 
-  it('for the files of a new task, which a key may not send', async () => {
+  test('for the files of a new task, which a key may not send', async () => {
     const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
     const path = `/api/tasks/onRecord/${table.id}/1`
     const as = app.as(account.keys.account)

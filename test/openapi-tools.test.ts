@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { testApp } from './support/app.ts'
 import { operations } from './support/operations.ts'
 
@@ -49,14 +49,14 @@ async function installTools(): Promise<void> {
   if (!isCurrent) await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: tools })
 }
 
-it('Spectral finds nothing, with all rules of spectral:oas and of OWASP that spectral.yaml does not argue against', async () => {
+test('Spectral finds nothing, with all rules of spectral:oas and of OWASP that spectral.yaml does not argue against', async () => {
   const args = ['lint', document, '--ruleset', join(tools, 'spectral.yaml'), '--format', 'json', '--fail-severity', 'hint', '--quiet']
   const { stdout } = await tool('@stoplight/spectral-cli/dist/index.js', args).catch((error: { stdout: string }) => error)
   const findings = JSON.parse(stdout || '[]') as { code: string; path: string[]; message: string }[]
   expect(findings.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`)).toEqual([])
 }, 60_000)
 
-it('every list in a request has a limit', async () => {
+test('every list in a request has a limit', async () => {
   const { paths } = JSON.parse(await readFile(document, 'utf8')) as { paths: Record<string, Record<string, Documented>> }
   const unlimited: string[] = []
   const walk = (value: unknown, at: string): void => {
@@ -69,11 +69,11 @@ it('every list in a request has a limit', async () => {
   expect(unlimited).toEqual([])
 })
 
-it('every operation can be called with its example, and every example of an answer is read, without a cast', () => {
+test('every operation can be called with its example, and every example of an answer is read, without a cast', () => {
   expect(errorsOutside('caller.ts', 'wrong.ts')).toEqual([])
 })
 
-it('a caller compiles without a cast, and runs', async () => {
+test('a caller compiles without a cast, and runs', async () => {
   expect(errorsOutside('examples.ts', 'wrong.ts')).toEqual([])
   const account = await app.account()
   const { stdout } = await run(process.execPath, ['caller.ts', app.url, account.keys.account], { cwd: folder })
@@ -85,7 +85,7 @@ it('a caller compiles without a cast, and runs', async () => {
   })
 }, 60_000)
 
-it('a wrong call does not compile', () => {
+test('a wrong call does not compile', () => {
   expect(errors.filter((line) => line.startsWith('wrong.ts(')).join('\n')).toContain('titel')
 })
 

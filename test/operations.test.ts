@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { TAGS } from '../src/platform/http/operation-docs.ts'
 import { apiDocument, appRouter } from '../src/router.ts'
@@ -24,13 +24,13 @@ interface DocumentedOperation {
   responses: Record<string, { description?: string; $ref?: string; headers?: object; content?: Record<string, { example?: unknown }> }>
 }
 
-it('has a section of the document for every tag, and no other', () => {
+test('has a section of the document for every tag, and no other', () => {
   const used = Object.values(document.paths).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags))
   expect([...new Set(used)].sort()).toEqual(Object.keys(TAGS).sort())
   expect(document.tags.map(({ name }) => name)).toEqual(Object.keys(TAGS))
 })
 
-it('has a REST path for every procedure', () => {
+test('has a REST path for every procedure', () => {
   // The one subscription has a plain route: GET /api/events.
   const all = Object.keys(appRouter._def.procedures).filter((name) => name !== 'events')
   expect(all.filter((name) => !operations.some((operation) => operation.name === name))).toEqual([])
@@ -43,7 +43,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     appRouter._def.procedures as unknown as Record<string, { _def: { inputs: z.ZodObject[]; output?: z.ZodType } }>
   )[operation.name]?._def ?? { inputs: [] }
 
-  it('is documented with a summary, description, tag, callers, an example and every error', () => {
+  test('is documented with a summary, description, tag, callers, an example and every error', () => {
     expect(openapi.summary).toMatch(/^[A-Z]/)
     expect(documented?.description.length).toBeGreaterThan(10)
     expect(documented?.tags).toHaveLength(1)
@@ -54,12 +54,12 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     if (operation.pathIds.length) expect(documented?.responses).toHaveProperty('404')
   })
 
-  it('says of each parameter what it is', () => {
+  test('says of each parameter what it is', () => {
     const described = (documented?.parameters ?? []).filter(({ name, description = name }) => description !== name)
     expect(described.map(({ name }) => name)).toEqual((documented?.parameters ?? []).map(({ name }) => name))
   })
 
-  it('sends an ETag and checks If-Match exactly where the document says so', async () => {
+  test('sends an ETag and checks If-Match exactly where the document says so', async () => {
     const sendsETag = Object.hasOwn(documented?.responses[String(status)]?.headers ?? {}, 'ETag')
     const checksIfMatch = (documented?.parameters ?? []).some(({ name }) => name === 'If-Match')
     expect([sendsETag, checksIfMatch]).toEqual([operation.meta.etag !== undefined, operation.meta.etag === 'answered and heeded'])
@@ -69,7 +69,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     if (answer.status === 200) expect(answer.headers.has('etag')).toBe(sendsETag)
   })
 
-  it('has examples that match its own schemas', () => {
+  test('has examples that match its own schemas', () => {
     const ids = idsFor(operation, known)
     const path = Object.fromEntries(operation.pathIds.map((id) => [id, ids[id]]))
     const given = inputs[0]?.safeParse({ ...path, ...(example?.input as object) })
@@ -92,7 +92,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     ['only the ids', mayBeSentTwice, ids, {}],
   ]
 
-  it('answers the same on REST and RPC', async () => {
+  test('answers the same on REST and RPC', async () => {
     const as = app.as(callerFor(operation, account))
     for (const [title, applies, given, input] of sameAnswers) {
       if (!applies) continue
@@ -107,7 +107,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 
 describe('a call without credentials gets 401, on REST and RPC', () => {
   const secured = operations.filter(({ isPublic }) => !isPublic)
-  it.each(secured.map((operation) => [operation.name, operation] as const))('by %s', async (_, operation) => {
+  test.each(secured.map((operation) => [operation.name, operation] as const))('by %s', async (_, operation) => {
     const ids = idsFor(operation, known)
     for (const answer of [await callRest(app.as(null), operation, ids), await callRpc(app.as(null), operation, ids)]) {
       expect(answer.status).toBe(401)

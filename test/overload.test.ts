@@ -1,5 +1,5 @@
 /** One account floods the service. Locks hold its requests, so that the tests do not depend on the speed of the machine. */
-import { expect, it, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Answer, TestAccount } from './support/app.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
@@ -50,7 +50,7 @@ async function expectServed({ as, path, record }: Awaited<ReturnType<typeof with
   }
 }
 
-it('refuses a flood of writes with 503 and Retry-After, and serves other accounts and health checks', async () => {
+test('refuses a flood of writes with 503 and Retry-After, and serves other accounts and health checks', async () => {
   const [flooder, other] = [await withRecord(await app.account()), await withRecord(await app.account())]
   await expectServed(other)
   await expectServed(flooder)
@@ -72,7 +72,7 @@ it('refuses a flood of writes with 503 and Retry-After, and serves other account
   await expectServed(flooder)
 })
 
-it('refuses a flood of queries, and serves the queries of other accounts', async () => {
+test('refuses a flood of queries, and serves the queries of other accounts', async () => {
   const [flooder, other] = [await withRecord(await app.account()), await withRecord(await app.account())]
   await expectServed(other)
   await expectServed(flooder)
@@ -86,7 +86,7 @@ it('refuses a flood of queries, and serves the queries of other accounts', async
   await expectServed(flooder)
 })
 
-it('answers a flood of tracking pixels with the image, whether or not they are recorded', async () => {
+test('answers a flood of tracking pixels with the image, whether or not they are recorded', async () => {
   const other = await withRecord(await app.account())
   await expectServed(other)
   const { all, answers } = await withLock('lock table email_opens, outbound_emails in access exclusive mode', async () => {
@@ -99,7 +99,7 @@ it('answers a flood of tracking pixels with the image, whether or not they are r
   expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('content-type')}`))).toEqual(new Set(['200 image/png']))
 })
 
-it('answers a flood of readiness checks with one look at the database', async () => {
+test('answers a flood of readiness checks with one look at the database', async () => {
   const isReady = vi.spyOn(app.deps.jobs, 'isReady')
   const query = vi.spyOn(app.db, 'query')
   const answers = await Promise.all(Array.from({ length: 200 }, () => app.as(null).get('/readyz')))
@@ -110,7 +110,7 @@ it('answers a flood of readiness checks with one look at the database', async ()
   vi.restoreAllMocks()
 })
 
-it('is not ready if a check hangs, and starts none a second time', async () => {
+test('is not ready if a check hangs, and starts none a second time', async () => {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const isReady = vi.spyOn(app.deps.jobs, 'isReady').mockReturnValue(promise)
   const ready = () => app.as(null).get('/readyz')

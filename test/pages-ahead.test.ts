@@ -1,5 +1,5 @@
 /** Short pages of records, which are read together with the access check (docs/decisions/0031-reads-ahead.md). */
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import type { FilterInput, GroupInput } from '../src/views/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -56,7 +56,7 @@ async function filled() {
 
 const amounts = ({ body }: { body: { amount: number }[] }) => body.map(({ amount }) => amount)
 
-it('reads a page together with the access check, on REST and RPC, once the caller is known', async () => {
+test('reads a page together with the access check, on REST and RPC, once the caller is known', async () => {
   const { id, page, view } = await filled()
   const { log } = watched()
   const first = await page(keys.personal)
@@ -76,7 +76,7 @@ it('reads a page together with the access check, on REST and RPC, once the calle
   await readTogether(async () => (await rpc.records.query.query({ table_id: id, view_id: view.id })).rows)
 })
 
-it('reads a page that is not known to be short after the access check', async () => {
+test('reads a page that is not known to be short after the access check', async () => {
   const { page } = await filled()
   await page(keys.personal)
   const { log } = watched({ isShort: false })
@@ -84,7 +84,7 @@ it('reads a page that is not known to be short after the access check', async ()
   expect(log).toEqual(['ahead', 'checked', 'usual'])
 })
 
-it('reads each page of a walk ahead, and names the next cursor', async () => {
+test('reads each page of a walk ahead, and names the next cursor', async () => {
   const { page } = await filled()
   await page(keys.personal)
   const { log } = watched()
@@ -99,7 +99,7 @@ it('reads each page of a walk ahead, and names the next cursor', async () => {
   expect(log.slice(0, 2)).toEqual(TOGETHER)
 })
 
-it('reads no search, no count and no explanation ahead', async () => {
+test('reads no search, no count and no explanation ahead', async () => {
   const { page, view, id } = await filled()
   await page(keys.personal)
   const { log } = watched()
@@ -110,7 +110,7 @@ it('reads no search, no count and no explanation ahead', async () => {
   expect(log.filter((entry) => entry === 'ahead')).toEqual([])
 })
 
-it.each<[object, number]>([
+test.each<[object, number]>([
   [{ view_id: 2_000_000_000 }, 500],
   [{ limit: 'many' }, 400],
   [{ cursor: 'x' }, 400],
@@ -125,7 +125,7 @@ it.each<[object, number]>([
 })
 
 describe('what was read ahead is not used', () => {
-  it('for a key that was revoked', async () => {
+  test('for a key that was revoked', async () => {
     const { page } = await filled()
     const revoked = await newKey()
     await page(revoked)
@@ -136,7 +136,7 @@ describe('what was read ahead is not used', () => {
     expect([(await page(revoked)).status, log]).toEqual([401, ['checked']])
   })
 
-  it('for a caller of another account, who learns nothing of the table', async () => {
+  test('for a caller of another account, who learns nothing of the table', async () => {
     const { page } = await filled()
     const other = await app.account()
     const own = await makeTable(app, other, { fields: FIELDS })
@@ -146,7 +146,7 @@ describe('what was read ahead is not used', () => {
     expect([status, body.message, log]).toEqual([500, 'Not Authorized', TOGETHER])
   })
 
-  it('by a caller who has moved to another time zone', async () => {
+  test('by a caller who has moved to another time zone', async () => {
     const { page } = await filled()
     const day = { filters: [{ column: 'created_at', compare: '>=', value: 'today' }] }
     expect((await page(keys.personal, day)).status).toBe(200)
@@ -156,7 +156,7 @@ describe('what was read ahead is not used', () => {
     expect(log).toEqual([...CHECKED_AGAIN, 'usual'])
   })
 
-  it('if the table has been changed since this process read its definition', async () => {
+  test('if the table has been changed since this process read its definition', async () => {
     const { id, page } = await filled()
     await page(keys.personal)
     const { log } = watched()
@@ -168,7 +168,7 @@ describe('what was read ahead is not used', () => {
   })
 })
 
-it('answers a known caller whose input cannot be read ahead as any other, and leaves no rejection behind', async () => {
+test('answers a known caller whose input cannot be read ahead as any other, and leaves no rejection behind', async () => {
   const { id, page } = await filled()
   const other = await app.account()
   const theirs = await makeTable(app, other, { fields: FIELDS })

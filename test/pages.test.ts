@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mailReset } from '../src/auth/password-reset.ts'
 import { createInvite } from '../src/auth/service.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -61,7 +61,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     return { page, complaints, asked }
   }
 
-  it('shows every operation of the document, sends no request elsewhere, and causes no error', async () => {
+  test('shows every operation of the document, sends no request elsewhere, and causes no error', async () => {
     const { page, complaints, asked } = await open()
     const { paths } = (await apiDocument()) as { paths: Record<string, Record<string, { tags?: string[] }>> }
     const operations = Object.values(paths).flatMap((path) => Object.values(path))
@@ -82,7 +82,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     await page.close()
   })
 
-  it('calls an operation with a key', async () => {
+  test('calls an operation with a key', async () => {
     const { page, complaints } = await open()
     const { keys } = await app.account()
     await page.locator('.btn.authorize').click()
@@ -103,7 +103,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     await page.close()
   })
 
-  it('lets an invited user in, through the link of the mail', async () => {
+  test('lets an invited user in, through the link of the mail', async () => {
     const { space, admin } = await app.account()
     const email = `invited.${Date.now()}@example.com`
     const { user_id } = await app.as(admin).rpc.spaces.addMember.mutate({ space_id: space, email, role: 'viewer' })
@@ -122,7 +122,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     expect(complaints).toEqual([])
   })
 
-  it('sets a new password, through the link of the mail', async () => {
+  test('sets a new password, through the link of the mail', async () => {
     const { owner } = await app.account({ withPassword: true })
     await mailReset(systemContext(app.deps), { email: owner.email, ip: '127.0.0.1' })
     const link = /http\S+/.exec(app.letters.find(({ to }) => to === owner.email)?.text ?? '')?.[0] ?? ''

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { lockWaits } from './support/servers.ts'
@@ -48,7 +48,7 @@ async function jobsFor(email: string): Promise<number> {
 }
 
 describe('a forgotten password', () => {
-  it('is replaced with the link of a mail, which ends all sessions', async () => {
+  test('is replaced with the link of a mail, which ends all sessions', async () => {
     const { owner } = await app.account({ withPassword: true })
     const token = await mailedToken(owner.email.toUpperCase().toLowerCase())
     const [letter] = lettersTo(owner.email)
@@ -74,7 +74,7 @@ describe('a forgotten password', () => {
     expect((await signIn(owner.email, NEW_PASSWORD)).status).toBe(200)
   })
 
-  it('is replaced over RPC as well, and in any notation of the address', async () => {
+  test('is replaced over RPC as well, and in any notation of the address', async () => {
     const { owner } = await app.account({ withPassword: true })
     expect(await app.as(null).rpc.auth.forgot.mutate({ email: ` ${owner.email.toUpperCase()} ` })).toEqual({ ok: true })
     await expect.poll(() => lettersTo(owner.email).length).toBe(1)
@@ -85,7 +85,7 @@ describe('a forgotten password', () => {
     })
   })
 
-  it('makes the browser a known one, which others cannot delay', async () => {
+  test('makes the browser a known one, which others cannot delay', async () => {
     const { owner } = await app.account({ withPassword: true })
     // The delay of two seconds does not pass, however slow the machine is.
     app.setClock(new Date())
@@ -99,7 +99,7 @@ describe('a forgotten password', () => {
     expect((await signIn(owner.email, NEW_PASSWORD, { ...here, cookie: cookie.split(';')[0] ?? '' })).status).toBe(200)
   })
 
-  it('has links that end after an hour, and with any change of the password', async () => {
+  test('has links that end after an hour, and with any change of the password', async () => {
     const { owner } = await app.account({ withPassword: true })
     const [first, second, third] = [await mailedToken(owner.email), await mailedToken(owner.email), await mailedToken(owner.email)]
     app.setClock(new Date(Date.now() + 61 * 60_000))
@@ -121,7 +121,7 @@ describe('a forgotten password', () => {
     expect((await signIn(owner.email, owner.password)).status).toBe(200)
   })
 
-  it('is set by one of two simultaneous requests, with the same link and with two', async () => {
+  test('is set by one of two simultaneous requests, with the same link and with two', async () => {
     const { owner } = await app.account({ withPassword: true })
     const token = await mailedToken(owner.email)
     const same = await Promise.all([reset(token, 'first battery horse'), reset(token, 'second battery horse')])
@@ -134,7 +134,7 @@ describe('a forgotten password', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
   })
 
-  it('is not replaced by a change with the old password that was under way', async () => {
+  test('is not replaced by a change with the old password that was under way', async () => {
     const { owner } = await app.account({ withPassword: true })
     const token = await mailedToken(owner.email)
     // Both wait for the row of the user, the link first.
@@ -162,7 +162,7 @@ describe('a forgotten password', () => {
     expect((await app.as(owner).get('/api/auth/me')).status).toBe(401)
   })
 
-  it('leaves no session to a sign-in with the old password at the same time', async () => {
+  test('leaves no session to a sign-in with the old password at the same time', async () => {
     const { owner } = await app.account({ withPassword: true })
     const token = await mailedToken(owner.email)
     const [done, ...signedIn] = await Promise.all([reset(token), ...Array.from({ length: 6 }, () => signIn(owner.email, owner.password))])
@@ -178,7 +178,7 @@ describe('a new password', () => {
   const sessionOf = ({ headers }: Awaited<ReturnType<typeof signIn>>) => ({ cookie: headers.getSetCookie()[0]?.split(';')[0] ?? '' })
   const at = new Date('2026-03-29T07:30:00Z')
 
-  it('is reported to the user by mail, with its time, its address and what to do', async () => {
+  test('is reported to the user by mail, with its time, its address and what to do', async () => {
     const { owner, member } = await app.account({ withPassword: true, timezone: 'Europe/Berlin' })
     const token = await mailedToken(owner.email)
     app.setClock(at)
@@ -217,7 +217,7 @@ describe('a new password', () => {
     expect(noticesTo(owner.email)).toHaveLength(1)
   })
 
-  it('is set by one of two simultaneous changes, which alone is reported and audited', async () => {
+  test('is set by one of two simultaneous changes, which alone is reported and audited', async () => {
     const { owner } = await app.account({ withPassword: true })
     const change = (new_password: string) => app.as(owner).post('/api/auth/password', { current_password: owner.password, new_password })
     const passwords = ['first battery horse', 'second battery horse'] as const
@@ -232,7 +232,7 @@ describe('a new password', () => {
     expect(changes).toHaveLength(1)
   })
 
-  it('does not wait for the mail, which comes once the mail server is back', async () => {
+  test('does not wait for the mail, which comes once the mail server is back', async () => {
     const { owner } = await app.account({ withPassword: true })
     smtp.onGreeting = { code: 421 }
     onTestFinished(() => {
@@ -255,7 +255,7 @@ describe('a new password', () => {
 })
 
 describe('asking for a new password', () => {
-  it('is answered alike, with the same work, whether or not a user has the address', async () => {
+  test('is answered alike, with the same work, whether or not a user has the address', async () => {
     const { owner, member, space, admin } = await app.account({ withPassword: true })
     const invited = `invited.${owner.id}@example.com`
     await app.as(admin).rpc.spaces.addMember.mutate({ space_id: space, email: invited, role: 'viewer' })
@@ -273,7 +273,7 @@ describe('asking for a new password', () => {
     expect(lettersTo(invited).filter(({ subject }) => subject?.includes('password'))).toEqual([])
   })
 
-  it('sends three mails to one address, whose links stay valid, and then one every 20 minutes', async () => {
+  test('sends three mails to one address, whose links stay valid, and then one every 20 minutes', async () => {
     const { owner } = await app.account({ withPassword: true })
     const tokens = [await mailedToken(owner.email), await mailedToken(owner.email), await mailedToken(owner.email)]
     for (let more = 0; more < 3; more++) expect((await forgot(owner.email)).body).toEqual({ ok: true })
@@ -284,7 +284,7 @@ describe('asking for a new password', () => {
     expect((await reset(tokens[0] ?? '')).status).toBe(200)
   })
 
-  it('is delayed after ten times from one address', async () => {
+  test('is delayed after ten times from one address', async () => {
     const here = { 'x-forwarded-for': '198.51.100.77' }
     app.setClock(new Date())
     onTestFinished(() => app.setClock(null))
@@ -295,7 +295,7 @@ describe('asking for a new password', () => {
     expect((await forgot('somebody.else@example.com')).body).toEqual({ ok: true })
   })
 
-  it('names what is wrong with the input, and does not use up the link', async () => {
+  test('names what is wrong with the input, and does not use up the link', async () => {
     const { owner } = await app.account({ withPassword: true })
     const messages = async (path: string, body: object) => {
       const { status, body: answer } = await app.as(null).post(path, body, elsewhere())

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { runFor } from '../src/platform/concurrency/party.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
 import { OF_PAGES, PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
@@ -36,7 +36,7 @@ const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 const nameOf = (id: number): Sql => sql`select name, pg_backend_pid() as pid from things where id = ${id}`
 const names = (ids: number[]) => Promise.all(ids.map((id) => db.readShort<{ name: string; pid: number }>(nameOf(id), 'things')))
 
-it('answers concurrent reads on one connection, each with its own rows', async () => {
+test('answers concurrent reads on one connection, each with its own rows', async () => {
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await names([1])
   const ids = Array.from({ length: 100 }, (_, index) => index + 1)
@@ -49,7 +49,7 @@ it('answers concurrent reads on one connection, each with its own rows', async (
   await expect.poll(ask).toBe(1)
 })
 
-it('answers an account elsewhere after a large answer, so that its next ones do not delay others', async () => {
+test('answers an account elsewhere after a large answer, so that its next ones do not delay others', async () => {
   await pipelineOpen()
   const pipeline = await pipelineBackend()
   const text = (length: number) => db.readShort<{ text: string }>(sql`select repeat('x', ${length}) as text`, 'text')
@@ -65,7 +65,7 @@ it('answers an account elsewhere after a large answer, so that its next ones do 
   await expect.poll(() => backendOf('account 2')).toBe(pipeline)
 })
 
-it('keeps the error of one read from the others', async () => {
+test('keeps the error of one read from the others', async () => {
   const divided = (by: number) => db.readShort<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await divided(1)
@@ -73,7 +73,7 @@ it('keeps the error of one read from the others', async () => {
   expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.code))).toEqual([100, '22012', 25])
 })
 
-it('moves a read that waits for a lock to the pool', async () => {
+test('moves a read that waits for a lock to the pool', async () => {
   // Other test files run on the same server.
   const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> $1`
   await pipelineOpen()
@@ -90,7 +90,7 @@ it('moves a read that waits for a lock to the pool', async () => {
   expect((await waiting)[0]?.[0]?.name).toBe('thing 1')
 })
 
-it('does not count an answer as missing while this process is too busy to read it', async () => {
+test('does not count an answer as missing while this process is too busy to read it', async () => {
   await pipelineOpen()
   const before = await pipelineBackend()
   for (let round = 0; round < 3; round++) await names([1])
@@ -108,7 +108,7 @@ it('does not count an answer as missing while this process is too busy to read i
   expect(found).toEqual([1, 2].map((id) => ({ name: `thing ${id}`, pid: before })))
 })
 
-it('repeats pending reads elsewhere when the connection is lost, and opens another', async () => {
+test('repeats pending reads elsewhere when the connection is lost, and opens another', async () => {
   await pipelineOpen()
   const before = await pipelineBackend()
   // The read ends the server process that it is sent to, if that is the one of the pipeline.
@@ -123,7 +123,7 @@ it('repeats pending reads elsewhere when the connection is lost, and opens anoth
   expect(await pipelineBackend()).not.toBe(before)
 })
 
-it('reads inside a transaction the rows that the transaction has written', async () => {
+test('reads inside a transaction the rows that the transaction has written', async () => {
   for (let round = 0; round < 3; round++) await names([1])
   await db.transaction(async () => {
     await db.execute(sql`insert into things values (101, 'only here')`)
@@ -160,7 +160,7 @@ describe('a page', () => {
     return last
   }
 
-  it('that was short is read on a connection of such pages, with what follows', async () => {
+  test('that was short is read on a connection of such pages, with what follows', async () => {
     const ask = async () => {
       const limit = await known()
       // A read is prepared from its third use on, and only then taken along.
@@ -173,7 +173,7 @@ describe('a page', () => {
     expect(await db.queryShortPrinted(page(1_000), 'page')).toBe(null)
   })
 
-  it('that waits for a lock is moved to the pool with those behind it, and only it is avoided', async () => {
+  test('that waits for a lock is moved to the pool with those behind it, and only it is avoided', async () => {
     const [blocked, behind] = [await known(), await known()]
     const { pid } = await read(behind)
     await other.query('begin; lock table things in access exclusive mode')
@@ -189,7 +189,7 @@ describe('a page', () => {
     expect((await read(blocked)).isShared).toBe(false)
   })
 
-  it('that takes too long is moved to the pool, and avoided', async () => {
+  test('that takes too long is moved to the pool, and avoided', async () => {
     // The same statement takes as long as the row says.
     await db.query(sql`create table delays as select 1 as id, 0::float8 as seconds`)
     const slow = sql`select id, current_setting('application_name') as name, pg_sleep(seconds)::text from delays`
@@ -203,7 +203,7 @@ describe('a page', () => {
     expect(await isShared()).toBe(false)
   })
 
-  it('of a transaction is read on its connection', async () => {
+  test('of a transaction is read on its connection', async () => {
     const limit = await known()
     await db.transaction(async () => {
       expect(await db.queryShortPrinted(page(limit), 'page')).toBe(null)
@@ -212,13 +212,13 @@ describe('a page', () => {
     })
   })
 
-  it('of a caller who has hung up is not sent', async () => {
+  test('of a caller who has hung up is not sent', async () => {
     const limit = await known()
     const reason = new Error('The caller has hung up')
     await expect(db.queryPrinted(page(limit), 'page', AbortSignal.abort(reason))).rejects.toBe(reason)
   })
 
-  it('that was short and has more than 32 MB now is refused in the usual way', async () => {
+  test('that was short and has more than 32 MB now is refused in the usual way', async () => {
     await db.query(sql`create table texts as select 1 as id, 'short' as text`)
     const statement = sql`select id, text from texts`
     const ask = () => db.queryPrinted(statement, 'texts', NEVER)

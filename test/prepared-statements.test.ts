@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase, raw, sql } from '../src/platform/database/database.ts'
 import { testDatabase } from './support/database.ts'
 
@@ -29,14 +29,14 @@ async function prepareMany(run: (text: string) => Promise<{ kept: number; pid: n
   return { kept: most, backends: pids.size }
 }
 
-it('are bounded on a connection of the pool, whose successor goes on', async () => {
+test('are bounded on a connection of the pool, whose successor goes on', async () => {
   const { kept, backends } = await prepareMany((text) => db.query(sql`${raw(text)}`, 'many'))
   expect(kept).toBeGreaterThan(200)
   expect(kept).toBeLessThanOrEqual(MOST)
   expect(backends).toBe(3)
 })
 
-it('are bounded on the connection of short reads', async () => {
+test('are bounded on the connection of short reads', async () => {
   const { kept } = await prepareMany((text) => db.readShort(sql`${raw(text)}`, 'many'))
   expect(kept).toBeGreaterThan(200)
   expect(kept).toBeLessThanOrEqual(MOST)

@@ -1,5 +1,5 @@
 /** Writes that are sent before their caller is checked again, with the check in front of them in one transaction (docs/decisions/0035-presumed-access.md). */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { Presumption } from '../src/platform/database/presumption.ts'
 import { ACCESS_CHANGES, hashOf } from './support/access-changes.ts'
@@ -81,7 +81,7 @@ const stateOf = async ({ table, id }: Ground) => {
 }
 
 describe.each(WRITES)('%s', (_, pathOf, body) => {
-  it('needs no statement beside the write, and has the same answer', async () => {
+  test('needs no statement beside the write, and has the same answer', async () => {
     const on = await ground()
     const write = () => app.as(on.keys.personal).post(pathOf(on), body())
     const { id: _id, ...first } = (await write()).body
@@ -94,7 +94,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     expect(presumed).toEqual(expected)
   })
 
-  it.each(ACCESS_CHANGES)('is not written after %s', async (change, changing, callerOf, expected) => {
+  test.each(ACCESS_CHANGES)('is not written after %s', async (change, changing, callerOf, expected) => {
     const on = await ground()
     const path = pathOf(on)
     const caller = callerOf(on)
@@ -114,7 +114,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     else expect(await stateOf(on)).toEqual(before)
   })
 
-  it('is not written by a key that was made read-only', async () => {
+  test('is not written by a key that was made read-only', async () => {
     const on = await ground()
     const write = () => app.as(on.keys.personal).post(pathOf(on), body())
     await become(write)
@@ -124,7 +124,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     expect(await stateOf(on)).toEqual(before)
   })
 
-  it('is written once by each of several callers, of whom one has just lost the access', async () => {
+  test('is written once by each of several callers, of whom one has just lost the access', async () => {
     const on = await ground()
     const writers = [on.keys.personal, on.member, on.keys.account]
     const write = (caller: (typeof writers)[number]) => app.as(caller).post(pathOf(on), body())
@@ -143,7 +143,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
   })
 })
 
-it.each(WRITES.filter(([, pathOf]) => pathOf.toString().includes('recordPath') || pathOf.toString().includes('records/create')))(
+test.each(WRITES.filter(([, pathOf]) => pathOf.toString().includes('recordPath') || pathOf.toString().includes('records/create')))(
   '%s is not written by a member who has become a viewer',
   async (_, pathOf, body) => {
     const on = await ground()
@@ -158,7 +158,7 @@ it.each(WRITES.filter(([, pathOf]) => pathOf.toString().includes('recordPath') |
 )
 
 describe('a caller who is admitted from memory', () => {
-  it.each(['{"data":{"nowhere":1}}', '{"data":{"name":', '{"data":5}', '[]', '{"data":{},"record_id":1}', '{"data":{"name":"\\u0000"}}'])(
+  test.each(['{"data":{"nowhere":1}}', '{"data":{"name":', '{"data":5}', '[]', '{"data":{},"record_id":1}', '{"data":{"name":"\\u0000"}}'])(
     'is refused before the body %s is, if the access has ended',
     async (body) => {
       const on = await ground()
@@ -176,7 +176,7 @@ describe('a caller who is admitted from memory', () => {
     },
   )
 
-  it('is counted once, whatever becomes of the request', async () => {
+  test('is counted once, whatever becomes of the request', async () => {
     const on = await ground()
     const remaining = async (request: Promise<Answer>) => Number((await request).headers.get('x-ratelimit-remaining'))
     const update = (data: object, headers = {}) => app.as(on.keys.personal).post(`${recordPath(on)}/update`, { data }, headers)
@@ -190,7 +190,7 @@ describe('a caller who is admitted from memory', () => {
     expect(await remaining(update({ name: 'Six' }))).toBe(first - 4)
   })
 
-  it('is refused when the limit is exceeded, and for a better reason when the access has ended', async () => {
+  test('is refused when the limit is exceeded, and for a better reason when the access has ended', async () => {
     const limited = await testApp({ RATE_LIMIT_PER_MINUTE: '80' }, { isElsewhere: false })
     const now = (second: number) => limited.setClock(new Date(START + second * 1_000))
     now(0)
@@ -210,7 +210,7 @@ describe('a caller who is admitted from memory', () => {
     expect(statusOf(await create())).toBe('401 The API key is not valid')
   })
 
-  it('is checked first for some time after a request that needed another statement', async () => {
+  test('is checked first for some time after a request that needed another statement', async () => {
     const on = await ground()
     const update = (data: object) => app.as(on.keys.personal).post(`${recordPath(on)}/update`, { data })
     await become(() => update({ name: 'Two' }))
@@ -222,7 +222,7 @@ describe('a caller who is admitted from memory', () => {
     expect(checks).toHaveLength(1)
   })
 
-  it('may write by RPC in the same way', async () => {
+  test('may write by RPC in the same way', async () => {
     const on = await ground()
     const update = (name: string) =>
       app.as(on.keys.personal).rpc.records.update.mutate({ table_id: on.table, record_id: on.record, data: { name } })
@@ -234,7 +234,7 @@ describe('a caller who is admitted from memory', () => {
     expect((await app.as(on.owner).get(`${recordPath(on)}/get`)).body.data).toEqual({ name: 'Three' })
   })
 
-  it('may send several writes in one request by RPC, of which each is checked', async () => {
+  test('may send several writes in one request by RPC, of which each is checked', async () => {
     const on = await ground()
     const { rpc } = app.as(on.member)
     const both = () =>
@@ -251,7 +251,7 @@ describe('a caller who is admitted from memory', () => {
     expect(await stateOf(on)).toEqual({ ...before, comments: (before?.comments ?? 0) + 1 })
   })
 
-  it('is checked first with an Idempotency-Key, which is a transaction', async () => {
+  test('is checked first with an Idempotency-Key, which is a transaction', async () => {
     const on = await ground()
     const create = (headers = {}) => app.as(on.keys.personal).post(`/api/table/${on.table}/records/create`, { data: {} }, headers)
     await become(() => create())
@@ -260,7 +260,7 @@ describe('a caller who is admitted from memory', () => {
     expect(checks).toHaveLength(2)
   })
 
-  it('is not found a record that does not exist', async () => {
+  test('is not found a record that does not exist', async () => {
     const on = await ground()
     await become(() => app.as(on.member).post(`${recordPath(on)}/update`, { data: { name: 'Two' } }))
     for (const [record, expected] of [
@@ -274,7 +274,7 @@ describe('a caller who is admitted from memory', () => {
     }
   })
 
-  it('gets the error of a write that the database refuses, and the write is not repeated', async () => {
+  test('gets the error of a write that the database refuses, and the write is not repeated', async () => {
     const on = await ground()
     const create = (name: string) => app.as(on.member).post(`/api/table/${on.table}/records/create`, { data: { name } })
     await become(() => create('Two'))
@@ -283,7 +283,7 @@ describe('a caller who is admitted from memory', () => {
     expect(checks).toEqual([])
   })
 
-  it('gets 503 if the connection is lost, and the write is not repeated', async () => {
+  test('gets 503 if the connection is lost, and the write is not repeated', async () => {
     const on = await ground()
     const create = () => app.as(on.member).post(`/api/tasks/onRecord/${on.table}/${on.record}/create`, { title: 'Write' })
     await become(create)
@@ -300,7 +300,7 @@ describe('a caller who is admitted from memory', () => {
     expect(await stateOf(on)).toEqual(before)
   })
 
-  it('is checked again before a write that is repeated because the table was changed while it waited', async () => {
+  test('is checked again before a write that is repeated because the table was changed while it waited', async () => {
     const on = await ground()
     const create = () => app.as(on.keys.personal).post(`/api/table/${on.table}/records/create`, { data: { name: 'Two' } })
     await become(create)
@@ -315,7 +315,7 @@ describe('a caller who is admitted from memory', () => {
     expect(await stateOf(on)).toEqual(before)
   })
 
-  it('writes on a task as it is now', async () => {
+  test('writes on a task as it is now', async () => {
     const on = await ground()
     const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
     await become(comment)
@@ -327,7 +327,7 @@ describe('a caller who is admitted from memory', () => {
     expect(statusOf(await comment())).toBe('403 Not authorized')
   })
 
-  it('does not find a task that was deleted', async () => {
+  test('does not find a task that was deleted', async () => {
     const on = await ground()
     const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
     await become(comment)
@@ -335,7 +335,7 @@ describe('a caller who is admitted from memory', () => {
     expect(statusOf(await comment())).toBe('404 Task not found')
   })
 
-  it('may not edit a task that is no longer theirs', async () => {
+  test('may not edit a task that is no longer theirs', async () => {
     const on = await ground()
     const mark = (to: string) => app.as(on.viewer).post(`/api/task/${on.task}/${to}`)
     await become(() => mark('markDone'))
@@ -344,7 +344,7 @@ describe('a caller who is admitted from memory', () => {
     expect((await app.as(on.member).get(`/api/task/${on.task}/get`)).body.status).toBe('done')
   })
 
-  it('is admitted to a task for half a minute at most if an operator has turned off the triggers', async () => {
+  test('is admitted to a task for half a minute at most if an operator has turned off the triggers', async () => {
     const on = await ground()
     const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
     await become(comment)
@@ -358,7 +358,7 @@ describe('a caller who is admitted from memory', () => {
     expect(statusOf(await comment())).toBe('403 Not authorized')
   })
 
-  it('is checked first on a standalone task, whose followers may change', async () => {
+  test('is checked first on a standalone task, whose followers may change', async () => {
     const on = await ground()
     const created = await app.as(on.member).post('/api/tasks/create', { title: 'Alone', assignee_user_id: on.viewer.id })
     const comment = () => app.as(on.viewer).post(`/api/task/${created.body.id}/comments/create`, { content: 'Yes' })
@@ -396,7 +396,7 @@ describe('a presumption', () => {
     ['a list', () => db.listPrinted(sql`select 1`, 'presumed')],
     ['a connection', () => db.connect()],
   ]
-  it.each(OTHERS)('lets no %s through before the write', async (_, other) => {
+  test.each(OTHERS)('lets no %s through before the write', async (_, other) => {
     const { id } = await app.account()
     const presumption = await presume(id)
     let failure: unknown
@@ -410,7 +410,7 @@ describe('a presumption', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('lets everything through behind a write that was answered', async () => {
+  test('lets everything through behind a write that was answered', async () => {
     const { id } = await app.account()
     const presumption = await presume(id)
     const result = await presumption.run(async () => {
@@ -421,7 +421,7 @@ describe('a presumption', () => {
     expect(result).toEqual([1, 2])
   })
 
-  it('that does not hold lets nothing be written, also if the request ignores the error', async () => {
+  test('that does not hold lets nothing be written, also if the request ignores the error', async () => {
     const { id } = await app.account()
     const presumption = await presume(id, '00000000-0000-0000-0000-000000000000')
     const result = await presumption.run(async () => {
@@ -432,7 +432,7 @@ describe('a presumption', () => {
     expect([result, await stored()]).toEqual([undefined, []])
   })
 
-  it('that does not hold fails in a group without the others, which are committed together', async () => {
+  test('that does not hold fails in a group without the others, which are committed together', async () => {
     const [one, other] = await Promise.all([app.account(), app.account()])
     const [held, refused, again] = await Promise.all([
       presume(one.id),
@@ -456,7 +456,7 @@ describe('a presumption', () => {
     expect(commits.map(({ values }) => values).sort()).toEqual([[1, 3, 4], [9]])
   })
 
-  it('that does not hold fails in a group with all others of the same access, in one attempt', async () => {
+  test('that does not hold fails in a group with all others of the same access, in one attempt', async () => {
     const { id } = await app.account()
     const { check } = await presume(id)
     await db.execute(sql`create sequence attempts`)
@@ -477,14 +477,14 @@ describe('a presumption', () => {
     expect(await db.query(sql`select last_value::int as attempts from attempts`)).toEqual([{ attempts: 1 }])
   })
 
-  it('is not taken to hold if its condition is null', async () => {
+  test('is not taken to hold if its condition is null', async () => {
     const { id } = await app.account()
     const { check } = await presume(id)
     const unknown = new Presumption(id, check.values[1] as string, { condition: '$3::int > 0', values: [null] })
     expect([await unknown.run(() => write(1).then(() => 'held')), await stored()]).toEqual([undefined, []])
   })
 
-  it.each([
+  test.each([
     ['was answered before the write failed', { isChecked: true, isUndone: true }, 'done'],
     ['was answered before the connection was lost', { isChecked: true, isUndone: false }, 'done'],
     ['has failed', { isChecked: false, isUndone: true }, undefined],
@@ -505,7 +505,7 @@ describe('a presumption', () => {
     expect(presumption.state).toBe('over')
   })
 
-  it('is over with its request', async () => {
+  test('is over with its request', async () => {
     const { id } = await app.account()
     const presumption = await presume(id)
     let later = Promise.resolve<unknown>(undefined)

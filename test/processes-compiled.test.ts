@@ -1,5 +1,5 @@
 /** V8 compiles what is called often, and is done with it after a while, in each of several processes. */
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { testApp } from './support/app.ts'
 import { endAll, startProcesses } from './support/processes.ts'
 
@@ -16,7 +16,7 @@ const service = await startProcesses({
 })
 afterAll(endAll)
 
-it('compiles nothing again and again, because its result would be discarded', async () => {
+test('compiles nothing again and again, because its result would be discarded', async () => {
   const both = await service.both()
   for (let request = 0; request < REQUESTS; request++) await both[request % 2]?.send('GET', '/api/spaces/list')
   const compiled = service.output().match(/completed compiling .*/g) ?? []

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { testApp } from './support/app.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { type Connection, endAll, isAlive, launch, type Processes, startProcesses } from './support/processes.ts'
@@ -69,7 +69,7 @@ async function greetingOn(port: number): Promise<string> {
   return String(chunk)
 }
 
-it('gives each of PORT, METRICS_PORT and INBOUND_SMTP a port of its own if all are 0', async () => {
+test('gives each of PORT, METRICS_PORT and INBOUND_SMTP a port of its own if all are 0', async () => {
   const [, mail] = /is received at smtp:\/\/127\.0\.0\.1:(\d+)/.exec(service.output()) ?? []
   // Connections are given to the processes in turn, so each kind reaches both.
   const sixTimes = <Answer>(ask: () => Promise<Answer>) => Promise.all(Array.from({ length: 6 }, ask))
@@ -80,7 +80,7 @@ it('gives each of PORT, METRICS_PORT and INBOUND_SMTP a port of its own if all a
   expect(await sixTimes(() => greetingOn(Number(mail)))).toEqual(Array(6).fill(expect.stringMatching(/^220 .* Gridpost/)))
 })
 
-it('a process that is killed loses the requests that it had, and no other; another one takes its place', async () => {
+test('a process that is killed loses the requests that it had, and no other; another one takes its place', async () => {
   const before = service.pids()
   const counted = async () =>
     Number(/route="\/api\/spaces\/list",status="200"\} (\d+)/.exec(await (await fetch(`${service.operatorUrl}/metrics`)).text())?.[1])
@@ -103,7 +103,7 @@ it('a process that is killed loses the requests that it had, and no other; anoth
   expect(await counted()).toBeGreaterThanOrEqual(earlier)
 })
 
-it('a process that is asked to stop loses no request at all, and another one takes its place', async () => {
+test('a process that is asked to stop loses no request at all, and another one takes its place', async () => {
   const before = service.pids()
   const clients = await busyClients(service)
   await clients.untilAnswered(2)
@@ -115,7 +115,7 @@ it('a process that is asked to stop loses no request at all, and another one tak
   expect(clients.answers.filter(({ status }) => status !== 200)).toEqual([])
 })
 
-it('connections that a process was given and has not accepted go to another when it dies', async () => {
+test('connections that a process was given and has not accepted go to another when it dies', async () => {
   await service.both()
   const [hanging = 0] = service.pids()
   process.kill(hanging, 'SIGSTOP')
@@ -128,7 +128,7 @@ it('connections that a process was given and has not accepted go to another when
   for (const connection of connections) connection.close()
 })
 
-it('pauses longer before each start of a process that dies again and again, while the others answer', async () => {
+test('pauses longer before each start of a process that dies again and again, while the others answer', async () => {
   const run = await startProcesses(environment)
   const [kept = 0, ...killed] = run.pids()
   const clients = await busyClients(run)
@@ -191,7 +191,7 @@ async function connected({ url }: Processes): Promise<{ closed: Promise<unknown>
 const untilRefused = ({ url }: Processes) => vi.waitFor(() => expect(fetch(url)).rejects.toThrow(), PATIENT)
 const untilGone = (pids: number[]) => vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), PATIENT)
 
-it('a supervisor that is killed leaves no process behind, and requests that have begun are answered', async () => {
+test('a supervisor that is killed leaves no process behind, and requests that have begun are answered', async () => {
   const pids = service.pids()
   const pending = await pendingRequest(service)
   service.supervisor.kill('SIGKILL')
@@ -201,7 +201,7 @@ it('a supervisor that is killed leaves no process behind, and requests that have
   await untilGone(pids)
 })
 
-it('Ctrl-C answers what has begun and ends all, with the mail catcher and the embedded database', async () => {
+test('Ctrl-C answers what has begun and ends all, with the mail catcher and the embedded database', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-processes-'))
   prepareData(dataDir, { withDemo: false })
   const embedded = await startProcesses({ DATA_DIR: dataDir })
@@ -225,7 +225,7 @@ it('Ctrl-C answers what has begun and ends all, with the mail catcher and the em
   rmSync(dataDir, { recursive: true })
 })
 
-it('a second Ctrl-C ends all at once', async () => {
+test('a second Ctrl-C ends all at once', async () => {
   const run = await startProcesses(environment)
   const pids = run.pids()
   const pending = await pendingRequest(run)
@@ -237,7 +237,7 @@ it('a second Ctrl-C ends all at once', async () => {
   pending.socket.destroy()
 })
 
-it('a wrong setting ends the start with one line, wherever it shows', async () => {
+test('a wrong setting ends the start with one line, wherever it shows', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo

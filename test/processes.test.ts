@@ -1,5 +1,5 @@
 /** Several processes on one port behave as one: limits, sessions, events, files and metrics. */
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { ownPart } from '../src/platform/processes/own-part.ts'
 import { readSettings } from '../src/settings.ts'
@@ -39,7 +39,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 
 const count = (answers: Received[], status: number) => answers.filter((answer) => answer.status === status).length
 
-it('answers requests in two processes, each of which says which one it is in its log', () => {
+test('answers requests in two processes, each of which says which one it is in its log', () => {
   expect(one.process()).not.toBe(other.process())
   expect(service.output()).toContain('Requests are answered by 2 processes\n')
   expect(service.pids()).toHaveLength(2)
@@ -47,7 +47,7 @@ it('answers requests in two processes, each of which says which one it is in its
 
 let account = await app.account()
 
-it('limits the requests of an account as one process does', async () => {
+test('limits the requests of an account as one process does', async () => {
   const answers = await inOneMinute(PER_MINUTE + 20, async (connection, turn) => {
     if (turn === 0) account = await app.account()
     return connection.send('GET', '/api/spaces/list', { key: account.keys.account })
@@ -55,12 +55,12 @@ it('limits the requests of an account as one process does', async () => {
   expect([count(answers, 200), count(answers, 429)]).toEqual([PER_MINUTE, 20])
 })
 
-it('limits the requests of strangers from one address as one process does', async () => {
+test('limits the requests of strangers from one address as one process does', async () => {
   const answers = await inOneMinute(PER_MINUTE, (connection) => connection.send('GET', '/no-such-path', { headers: from('192.0.2.1') }))
   expect([count(answers, 404), count(answers, 429)]).toEqual([PER_MINUTE / 4, (PER_MINUTE * 3) / 4])
 })
 
-it('counts failed sign-ins of both processes together', async () => {
+test('counts failed sign-ins of both processes together', async () => {
   const { owner } = await app.account({ withPassword: true })
   const signIn = (connection: Connection, password: string) =>
     connection.send('POST', '/api/auth/login', { headers: from('192.0.2.2'), body: { email: owner.email, password } })
@@ -70,7 +70,7 @@ it('counts failed sign-ins of both processes together', async () => {
   expect(await app.db.query(sql`select round(max(failures))::int as failures from sign_in_failures`)).toEqual([{ failures: 4 }])
 })
 
-it('knows the session of a sign-in in the other process, and its end', async () => {
+test('knows the session of a sign-in in the other process, and its end', async () => {
   const { owner } = await app.account({ withPassword: true })
   const signedIn = await one.send('POST', '/api/auth/login', {
     headers: from('192.0.2.3'),
@@ -82,7 +82,7 @@ it('knows the session of a sign-in in the other process, and its end', async () 
   expect((await other.send('GET', '/api/auth/me', { headers: { cookie } })).status).toBe(401)
 })
 
-it('does what an Idempotency-Key names once, in whichever process', async () => {
+test('does what an Idempotency-Key names once, in whichever process', async () => {
   const { keys, id } = await app.account()
   const create = (connection: Connection) =>
     connection.send('POST', '/api/tasks/create', {
@@ -101,7 +101,7 @@ it('does what an Idempotency-Key names once, in whichever process', async () => 
   expect(await app.db.query(sql`select title from tasks where account_id = ${id}`)).toEqual([{ title: 'Once' }])
 })
 
-it('sees a change of a table in the process that has cached it before', async () => {
+test('sees a change of a table in the process that has cached it before', async () => {
   const made = await app.account()
   const { path } = await makeTable(app, made)
   const { account: key } = made.keys
@@ -112,7 +112,7 @@ it('sees a change of a table in the process that has cached it before', async ()
   expect((await create(other, { name: 'after', age: 3 })).body).toMatchObject({ data: { age: 3 } })
 })
 
-it('gives a file to whom asks the other process', async () => {
+test('gives a file to whom asks the other process', async () => {
   const made = await app.account()
   const { path, records } = await makeTable(app, made, { records: [{}] })
   const uploaded = await one.send('POST', `${path}/record/${records[0]}/comments/upload`, {
@@ -123,7 +123,7 @@ it('gives a file to whom asks the other process', async () => {
   expect((await other.send('GET', `/api/file/${uploaded.body.path}`, { key: made.keys.account })).text).toBe('bytes')
 })
 
-it('sends events of changes in the other process, and limits the streams of a caller', async () => {
+test('sends events of changes in the other process, and limits the streams of a caller', async () => {
   const { member, keys } = await app.account()
   const streams = []
   // Connections are given to the processes in turn, so one of two streams is in the process that does not make the change.
@@ -134,7 +134,7 @@ it('sends events of changes in the other process, and limits the streams of a ca
   for (const stream of streams) stream.cut()
 })
 
-it('adds up the metrics of both, whichever is asked', async () => {
+test('adds up the metrics of both, whichever is asked', async () => {
   const path = '/api/task/1987654/get'
   for (const connection of [one, one, one, other]) await connection.send('GET', path, { key: account.keys.account })
   const scrapes = [
@@ -161,7 +161,7 @@ it('adds up the metrics of both, whichever is asked', async () => {
   }
 })
 
-it('divides what is kept in memory so that the parts add up to the whole', () => {
+test('divides what is kept in memory so that the parts add up to the whole', () => {
   const parts = (whole: number, count: number, least?: number) =>
     Array.from({ length: count }, (_, index) => ownPart(whole, least, { number: index + 1, count }))
   expect(parts(10, 2)).toEqual([5, 5])
@@ -171,7 +171,7 @@ it('divides what is kept in memory so that the parts add up to the whole', () =>
   expect(ownPart(7)).toBe(7)
 })
 
-it('refuses a number of processes that is none', () => {
+test('refuses a number of processes that is none', () => {
   const read = (PROCESSES: string, more = {}) => readSettings({ DATABASE_URL: 'postgresql://localhost/x', SECRET_KEY, PROCESSES, ...more })
   for (const wrong of ['0', '-1', '1.5', 'many', '129', '1e1', ' 2', 'AUTO'])
     expect(() => read(wrong), wrong).toThrow('PROCESSES: must be a whole number from 1 to 128, or auto')

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { generate } from 'selfsigned'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort } from '../scripts/free-port.ts'
 import { buildApp } from '../src/app.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
@@ -89,7 +89,7 @@ const proxies = [
 
 describe.each(proxies)('behind $name', ({ name, start }) => {
   const program = programAt(name)
-  if (!program) return it.skip('is not installed', () => {})
+  if (!program) return test.skip('is not installed', () => {})
 
   let proxy: Running
   beforeAll(async () => {
@@ -125,7 +125,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
     return { status: answer.statusCode, headers: answer.headers, body: await text(answer) }
   }
 
-  it('requests are answered, and metrics and readiness are closed', async () => {
+  test('requests are answered, and metrics and readiness are closed', async () => {
     const { keys } = await app.account()
     expect(await send('GET', '/api/spaces/list', { key: keys.account })).toMatchObject({
       status: 200,
@@ -137,7 +137,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
     }
   })
 
-  it('the largest upload passes, and a larger one gets 413', async () => {
+  test('the largest upload passes, and a larger one gets 413', async () => {
     const account = await app.account()
     const table = await makeTable(app, account, { records: [{ name: 'A' }] })
     const path = `${table.path}/record/${table.records[0]}/comments/upload`
@@ -155,7 +155,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
     expect(refused.status).toBe(413)
   }, 60_000)
 
-  it('a CSV file is imported', async () => {
+  test('a CSV file is imported', async () => {
     const account = await app.account()
     const table = await makeTable(app, account)
     const body = `name\n${'Ann\n'.repeat(1_000)}`
@@ -164,7 +164,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
     expect((await send('GET', `${table.path}/export.csv`, { key: account.keys.personal })).body.split('\r\n').length).toBeGreaterThan(1_000)
   })
 
-  it('an event arrives while the stream stays open', async () => {
+  test('an event arrives while the stream stays open', async () => {
     const account = await app.account()
     const table = await makeTable(app, account, { records: [{ name: 'A' }] })
     const stream = await open('GET', '/api/events', { key: account.keys.personal, headers: { accept: 'text/event-stream' } })
@@ -180,7 +180,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
     expect(heard).toContain(`"task_id":${JSON.parse(task.body).id}`)
   })
 
-  it('the address of the caller is that of the connection, whatever the caller claims', async () => {
+  test('the address of the caller is that of the connection, whatever the caller claims', async () => {
     const { id: accountId, owner, keyOf } = await app.account()
     const claimed = await keyOf({ accountId, userId: owner.id }, { kind: 'account', ip_allowlist: ['203.0.113.9/32'] })
     const real = await keyOf({ accountId, userId: owner.id }, { kind: 'account', ip_allowlist: ['127.0.0.1/32', '::1/128'] })
@@ -190,7 +190,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
   })
 })
 
-it('with one of two processes gone, every request is answered', async () => {
+test('with one of two processes gone, every request is answered', async () => {
   const installed = proxies.flatMap(({ name, start }) => {
     const program = programAt(name)
     return program ? [{ program, start }] : []

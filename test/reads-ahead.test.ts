@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { taskSupport } from './support/tasks.ts'
@@ -35,7 +35,7 @@ const ONE_BY_ONE = ['checked', 'list']
 const mine = (caller: Caller, body: object = {}) => app.as(caller).post('/api/tasks/list', body)
 const titles = ({ body }: { body: { title: string }[] }) => body.map(({ title }) => title)
 
-it('reads the tasks of a record together with the access check, once the caller is known', async () => {
+test('reads the tasks of a record together with the access check, once the caller is known', async () => {
   const { create, path, member, keys } = await onRecord()
   for (const title of ['One', 'Two']) await create(member, { title })
   const log = watched()
@@ -51,7 +51,7 @@ it('reads the tasks of a record together with the access check, once the caller 
   expect(log.splice(0)).toEqual(TOGETHER)
 })
 
-it('reads a tab together with the access check, on REST and RPC, once it is known to be short', async () => {
+test('reads a tab together with the access check, on REST and RPC, once it is known to be short', async () => {
   const { create, member, keys } = await onRecord()
   await create(member, { title: 'Mine' })
   const log = watched()
@@ -67,7 +67,7 @@ it('reads a tab together with the access check, on REST and RPC, once it is know
   expect(log.splice(0)).toEqual([...ONE_BY_ONE, ...ONE_BY_ONE, ...ONE_BY_ONE])
 })
 
-it('reads a tab of many tasks only after the access check', async () => {
+test('reads a tab of many tasks only after the access check', async () => {
   const { create, member, keys, account } = await onRecord()
   await create(member, { title: 'The first' })
   for (let round = 0; round < 2; round++) await mine(keys.personal)
@@ -80,7 +80,7 @@ it('reads a tab of many tasks only after the access check', async () => {
   expect(log).toEqual([...TOGETHER, ...ONE_BY_ONE])
 })
 
-it('reads a tab of few tasks with long details only after the access check', async () => {
+test('reads a tab of few tasks with long details only after the access check', async () => {
   const { create, member, keys } = await onRecord()
   for (const title of ['One', 'Two']) await create(member, { title, details: 'a'.repeat(40_000) })
   for (let round = 0; round < 2; round++) await mine(keys.personal)
@@ -92,7 +92,7 @@ it('reads a tab of few tasks with long details only after the access check', asy
   expect(log).toEqual([...ONE_BY_ONE, ...ONE_BY_ONE, ...ONE_BY_ONE, 'list', ...ONE_BY_ONE])
 })
 
-it('reads nothing ahead for changed tasks, which may be many, nor for a cursor without them', async () => {
+test('reads nothing ahead for changed tasks, which may be many, nor for a cursor without them', async () => {
   const { create, member, keys, path } = await onRecord()
   await create(member, { title: 'Mine' })
   for (let round = 0; round < 2; round++) await mine(keys.personal)
@@ -105,7 +105,7 @@ it('reads nothing ahead for changed tasks, which may be many, nor for a cursor w
   expect(log).toEqual(['checked', 'checked', 'checked', 'checked'])
 })
 
-it('measures a tab of many short tasks no more often if its pages are long', async () => {
+test('measures a tab of many short tasks no more often if its pages are long', async () => {
   const { member, keys, account } = await onRecord()
   await app.db.execute(sql`
     insert into tasks (account_id, creator_user_id, assignee_user_id, title, details, created_at, updated_at)
@@ -120,7 +120,7 @@ it('measures a tab of many short tasks no more often if its pages are long', asy
   expect(log.filter((entry) => entry === 'list')).toHaveLength(5)
 })
 
-it('measures a tab again when its texts have grown little by little', async () => {
+test('measures a tab again when its texts have grown little by little', async () => {
   const { member, keys, account } = await onRecord()
   await app.db.execute(sql`
     insert into tasks (account_id, creator_user_id, assignee_user_id, title, details, created_at, updated_at)
@@ -139,7 +139,7 @@ it('measures a tab again when its texts have grown little by little', async () =
   expect(log).toEqual(ONE_BY_ONE)
 })
 
-it('measures a tab again after fifty pages, because it may have grown', async () => {
+test('measures a tab again after fifty pages, because it may have grown', async () => {
   const { create, member, keys } = await onRecord()
   const task = await create(member, { title: 'One' })
   for (let round = 0; round < 2; round++) await mine(keys.personal)
@@ -155,7 +155,7 @@ it('measures a tab again after fifty pages, because it may have grown', async ()
   expect(log).toEqual(ONE_BY_ONE)
 })
 
-it('refuses a revoked key as before, and reads nothing more for it', async () => {
+test('refuses a revoked key as before, and reads nothing more for it', async () => {
   const { path, keys, member, keyOf, account } = await onRecord()
   const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
   for (let round = 0; round < 2; round++) await app.as(revoked).get(`${path}/list`)
@@ -169,7 +169,7 @@ it('refuses a revoked key as before, and reads nothing more for it', async () =>
   expect((await app.as(keys.personal).get(`${path}/list`)).status).toBe(200)
 })
 
-it('answers a known caller of another account as one whom it has never seen', async () => {
+test('answers a known caller of another account as one whom it has never seen', async () => {
   const { path, create, member, keys } = await onRecord()
   await create(member, { title: 'Secret' })
   const { path: theirs, keys: others } = await onRecord()
@@ -185,7 +185,7 @@ it('answers a known caller of another account as one whom it has never seen', as
   ])
 })
 
-it('reads a task or record in the statement of its check only for callers who were admitted last time', async () => {
+test('reads a task or record in the statement of its check only for callers who were admitted last time', async () => {
   const { create, member, keys, keyOf, table, record, account } = await onRecord()
   const { body: task } = await create(member, { title: 'Ours' })
   const others = await onRecord()
@@ -226,7 +226,7 @@ it('reads a task or record in the statement of its check only for callers who we
   for (const isRead of [isHere, false]) expect(await ask(stranger, ofTask(task.id))).toEqual([403, isRead])
 })
 
-it('refuses a member who has just been removed from the space, and leaves its tasks out', async () => {
+test('refuses a member who has just been removed from the space, and leaves its tasks out', async () => {
   const { path, create, member, keys, space } = await onRecord()
   await create(member, { title: 'On the record' })
   for (let round = 0; round < 2; round++) {
@@ -240,7 +240,7 @@ it('refuses a member who has just been removed from the space, and leaves its ta
   expect(log).toEqual([...CHECKED_AGAIN, 'list', ...TOGETHER])
 })
 
-it('does not use what was read for an owner who is none any more', async () => {
+test('does not use what was read for an owner who is none any more', async () => {
   const { create, owner, admin, space, account } = await onRecord()
   await create(owner, { title: 'For owners' })
   await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${owner.id}`)
@@ -252,7 +252,7 @@ it('does not use what was read for an owner who is none any more', async () => {
   expect(log.splice(0)).toEqual([...CHECKED_AGAIN, 'list'])
 })
 
-it('names the refusal before the fault of a body that arrives with the access check', async () => {
+test('names the refusal before the fault of a body that arrives with the access check', async () => {
   const { keys, member, keyOf, account, create } = await onRecord()
   const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
   await create(member, { title: 'Mine' })
@@ -272,7 +272,7 @@ it('names the refusal before the fault of a body that arrives with the access ch
   expect((await broken(revoked)).status).toBe(401)
 })
 
-it('sends no text ahead that PostgreSQL cannot store', async () => {
+test('sends no text ahead that PostgreSQL cannot store', async () => {
   const { create, member, keys } = await onRecord()
   await create(member, { title: 'Mine' })
   for (let round = 0; round < 2; round++) await mine(keys.personal)
@@ -285,7 +285,7 @@ it('sends no text ahead that PostgreSQL cannot store', async () => {
   expect(log).toEqual(['checked', 'checked', 'checked', 'checked'])
 })
 
-it('passes the failure of a read on to a caller who is admitted, and to nobody else', async () => {
+test('passes the failure of a read on to a caller who is admitted, and to nobody else', async () => {
   const { path, keys, create, member, keyOf, account } = await onRecord()
   await create(member, { title: 'Mine' })
   const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'
@@ -50,7 +50,7 @@ const shownOf = (account: TestAccount, target: number) => {
 }
 
 describe('a record', () => {
-  it('returns a value of every type, on REST and RPC, and accepts it back as it was read', async () => {
+  test('returns a value of every type, on REST and RPC, and accepts it back as it was read', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -65,7 +65,7 @@ describe('a record', () => {
     expect(again.data).toEqual(shown)
   })
 
-  it('may be empty, and null, empty texts and empty lists clear its cells', async () => {
+  test('may be empty, and null, empty texts and empty lists clear its cells', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.personal)
@@ -83,7 +83,7 @@ describe('a record', () => {
     expect(stored).toEqual({ text: null, url: null, multi_select: null, multi_user: null, file: null })
   })
 
-  it('keeps the cells that an update does not name', async () => {
+  test('keeps the cells that an update does not name', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -94,7 +94,7 @@ describe('a record', () => {
     expect(unchanged.body.data).toEqual(changed.body.data)
   })
 
-  it('is refused with every wrong cell at once', async () => {
+  test('is refused with every wrong cell at once', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const other = await app.account()
@@ -128,7 +128,7 @@ describe('a record', () => {
     expect(update.status).toBe(400)
   })
 
-  it('has no cell named like an inherited property of objects', async () => {
+  test('has no cell named like an inherited property of objects', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     for (const data of ['{"__proto__": {"text": "x"}}', '{"constructor": 1}', '{"toString": "x"}', '{"version": 9}']) {
@@ -142,7 +142,7 @@ describe('a record', () => {
     }
   })
 
-  it('keeps the name of a former member, who can no longer be assigned', async () => {
+  test('keeps the name of a former member, who can no longer be assigned', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.owner)
@@ -154,7 +154,7 @@ describe('a record', () => {
     expect((await as.post(`${table.path}/records/create`, { data: { user: account.owner.email } })).status).toBe(200)
   })
 
-  it('omits deleted records from its lookups', async () => {
+  test('omits deleted records from its lookups', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -171,7 +171,7 @@ describe('a record', () => {
     expect(refused.status).toBe(400)
   })
 
-  it('shows the current title of a lookup', async () => {
+  test('shows the current title of a lookup', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const [as, admin] = [app.as(account.member), app.as(account.admin)]
@@ -191,7 +191,7 @@ describe('a record', () => {
     expect(await titles()).toEqual([null, null])
   })
 
-  it('changes only in the version that If-Match names', async () => {
+  test('changes only in the version that If-Match names', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -207,7 +207,7 @@ describe('a record', () => {
     expect(race.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
   })
 
-  it('keeps its version and its time of change if a change alters nothing', async () => {
+  test('keeps its version and its time of change if a change alters nothing', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -228,7 +228,7 @@ describe('a record', () => {
     expect((await as.post(path, { data: { text: 'one' } }, { 'if-match': '"2"' })).headers.get('etag')).toBe('"3"')
   })
 
-  it('has an admin-only field that members read and admins write', async () => {
+  test('has an admin-only field that members read and admins write', async () => {
     const account = await app.account()
     const { rpc } = app.as(account.owner)
     const fields = [
@@ -252,7 +252,7 @@ describe('a record', () => {
     expect((await app.as(account.admin).post(`${record}/update`, { data: { margin: null } })).status).toBe(400)
   })
 
-  it('shows who created and changed it, with the owner for an account key', async () => {
+  test('shows who created and changed it, with the owner for an account key', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const { body } = await app.as(account.keys.account).post(`${table.path}/records/create`, { data: {} })
@@ -263,7 +263,7 @@ describe('a record', () => {
 })
 
 describe('access', () => {
-  it('lets members write and viewers read', async () => {
+  test('lets members write and viewers read', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const { body } = await app.as(account.member).post(`${table.path}/records/create`, { data: { text: 'x' } })
@@ -285,7 +285,7 @@ describe('access', () => {
     expect((await app.as(account.keys.accountReadOnly).get(`${record}/get`)).status).toBe(200)
   })
 
-  it('finds no record under another table', async () => {
+  test('finds no record under another table', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.owner)
@@ -297,7 +297,7 @@ describe('access', () => {
 })
 
 describe('batches', () => {
-  it('are created in their order, all or none', async () => {
+  test('are created in their order, all or none', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -324,7 +324,7 @@ describe('batches', () => {
     expect((await as.post(`${table.path}/records/create_batch`, { records: [] })).body).toEqual([])
   })
 
-  it('keep texts that an array spells otherwise, and empty cells', async () => {
+  test('keep texts that an array spells otherwise, and empty cells', async () => {
     const account = await app.account()
     const { path } = await everyType(app, account)
     const as = app.as(account.member)
@@ -339,7 +339,7 @@ describe('batches', () => {
     }
   })
 
-  it('report the first hundred wrong cells, in the order of the records', async () => {
+  test('report the first hundred wrong cells, in the order of the records', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const records = Array.from({ length: 300 }, (_, index) => ({ data: index % 2 ? { number: 'x' } : { user: 'nobody@example.com' } }))
@@ -348,7 +348,7 @@ describe('batches', () => {
     expect(refused.body.issues.map(({ path }: { path: unknown[] }) => path[1])).toEqual(Array.from({ length: 100 }, (_, index) => index))
   })
 
-  it('can be created in a table without fields', async () => {
+  test('can be created in a table without fields', async () => {
     const account = await app.account()
     const as = app.as(account.keys.account)
     const table = await as.rpc.tables.create.mutate({ space_id: account.space, name: 'Bare', fields: [] })
@@ -359,7 +359,7 @@ describe('batches', () => {
     ])
   })
 
-  it('are deleted once, however many concurrent calls there are', async () => {
+  test('are deleted once, however many concurrent calls there are', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -376,7 +376,7 @@ describe('batches', () => {
 })
 
 describe('concurrent requests', () => {
-  it('delete a record once', async () => {
+  test('delete a record once', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -385,7 +385,7 @@ describe('concurrent requests', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404])
   })
 
-  it('with one Idempotency-Key create one record', async () => {
+  test('with one Idempotency-Key create one record', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -398,7 +398,7 @@ describe('concurrent requests', () => {
     expect(count).toBe(1)
   })
 
-  it('write records without a fault while fields are created and deleted', async () => {
+  test('write records without a fault while fields are created and deleted', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const [as, admin] = [app.as(account.member), app.as(account.admin)]

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
@@ -36,7 +36,7 @@ async function withReminder(body: object = {}) {
 const change = (statement: Sql) => app.db.execute(statement)
 
 describe('a reminder', () => {
-  it('fires at its instant, not a second before, and once', async () => {
+  test('fires at its instant, not a second before, and once', async () => {
     const { id, space, table, record, member, path, account } = await withReminder()
     await sweep(new Date(AT.getTime() - 1_000))
     expect(await reminders(member.id)).toEqual([])
@@ -63,7 +63,7 @@ describe('a reminder', () => {
     expect(headers.get('etag')).toBe('"1"')
   })
 
-  it('goes only to the assignee', async () => {
+  test('goes only to the assignee', async () => {
     const { owner, viewer, member, post } = await withReminder()
     await post('update', { assignee_user_id: viewer.id })
     await sweep(AT)
@@ -71,7 +71,7 @@ describe('a reminder', () => {
     for (const { id } of [owner, member]) expect(await reminders(id)).toEqual([])
   })
 
-  it('of a task without a time fires at its time of day in UTC, in every zone of the assignee', async () => {
+  test('of a task without a time fires at its time of day in UTC, in every zone of the assignee', async () => {
     const account = await app.account({ timezone: 'Pacific/Kiritimati' })
     await app.as(account.member).post('/api/tasks/create', { title: 'Plan', due_date: '2026-03-31', reminder_time: '00:00' })
     await sweep(new Date('2026-03-30T23:59:59Z'))
@@ -80,7 +80,7 @@ describe('a reminder', () => {
     expect(await reminders(account.member.id)).toMatchObject([{ summary: '“Plan” is due on 2026-03-31.' }])
   })
 
-  it.each([
+  test.each([
     [16, 'Reminder: “Call back”.'],
     [17, 'Reminder (late by 2 min): “Call back”.'],
     [15 + 200, 'Reminder (late by 3 h): “Call back”.'],
@@ -92,7 +92,7 @@ describe('a reminder', () => {
     expect(await reminders(member.id)).toMatchObject([{ message }])
   })
 
-  it('is sent in the order of the instants after a downtime', async () => {
+  test('is sent in the order of the instants after a downtime', async () => {
     const { create, member } = await onRecord()
     for (const due_time of ['11:00', '10:00', '12:00', '10:30'])
       await create(member, { title: due_time, due_date: '2026-03-30', due_time, reminder_offset_mins: 0 })
@@ -100,7 +100,7 @@ describe('a reminder', () => {
     expect((await reminders(member.id)).map(({ summary }) => summary.slice(1, 6))).toEqual(['10:00', '10:30', '11:00', '12:00'])
   })
 
-  it('is sent by one of several concurrent sweeps', async () => {
+  test('is sent by one of several concurrent sweeps', async () => {
     const { create, member } = await onRecord()
     const titles = Array.from({ length: 30 }, (_, index) => `Task ${index}`)
     for (const title of titles) await create(member, { ...DUE, title })
@@ -129,7 +129,7 @@ describe('no reminder is sent', () => {
     ['for a task in a deleted space', ({ space, owner }) => app.as(owner).post(`/api/space/${space}/delete`), ''],
     ['for a task on a deleted record', ({ table, record, owner }) => app.as(owner).post(`/api/table/${table}/record/${record}/delete`), ''],
   ]
-  it.each(cases)('%s', async (_, happen, state) => {
+  test.each(cases)('%s', async (_, happen, state) => {
     const made = await withReminder()
     await happen(made)
     await sweep(AT)
@@ -138,7 +138,7 @@ describe('no reminder is sent', () => {
     if (state) expect((await app.as(made.owner).get(`${made.path}/reminder`)).body).toMatchObject({ state })
   })
 
-  it('that was past when it was set, until it is moved ahead', async () => {
+  test('that was past when it was set, until it is moved ahead', async () => {
     const { member, post, preview } = await withReminder({ reminder_offset_mins: 31 })
     expect(await preview()).toMatchObject({ fires_at: '2026-03-30 09:29:00', state: 'missed' })
     await sweep(AT)
@@ -151,14 +151,14 @@ describe('no reminder is sent', () => {
     expect(await reminders(member.id)).toEqual([])
   })
 
-  it('that lies at the very second at which it is set is not past', async () => {
+  test('that lies at the very second at which it is set is not past', async () => {
     const { member, preview } = await withReminder({ reminder_offset_mins: 30 })
     expect(await preview()).toMatchObject({ fires_at: '2026-03-30 09:30:00', state: 'scheduled' })
     await sweep()
     expect(await reminders(member.id)).toHaveLength(1)
   })
 
-  it('whose time went by while the task was done', async () => {
+  test('whose time went by while the task was done', async () => {
     const { member, post, preview } = await withReminder()
     await post('markDone')
     expect(await preview()).toMatchObject({ state: 'none', fires_at: '2026-03-30 09:45:00' })
@@ -171,7 +171,7 @@ describe('no reminder is sent', () => {
 })
 
 describe('a change before it fires', () => {
-  it('that reopens the task in time lets it fire', async () => {
+  test('that reopens the task in time lets it fire', async () => {
     const { member, post, preview } = await withReminder()
     await post('markDone')
     await post('markUndone')
@@ -181,7 +181,7 @@ describe('a change before it fires', () => {
     expect(await preview()).toMatchObject({ state: 'sent' })
   })
 
-  it('after it has fired lets it fire again, but only if it moves the reminder', async () => {
+  test('after it has fired lets it fire again, but only if it moves the reminder', async () => {
     const { member, post, preview } = await withReminder()
     await sweep(AT)
     await post('update', { title: 'Call again', due_date: '2026-03-30' })
@@ -193,7 +193,7 @@ describe('a change before it fires', () => {
     expect((await reminders(member.id)).map(({ message }) => message)).toEqual(['Reminder: “Call back”.', 'Reminder: “Call again”.'])
   })
 
-  it('that is uncommitted delays only this reminder: the sweep skips the task and retries it', async () => {
+  test('that is uncommitted delays only this reminder: the sweep skips the task and retries it', async () => {
     const { id, member, viewer } = await withReminder()
     const commit = await holding(sql`update tasks set assignee_user_id = ${viewer.id} where id = ${id}`)
     expect(await sweep(AT)).toEqual([new Date(AT.getTime() + 5_000)])
@@ -206,7 +206,7 @@ describe('a change before it fires', () => {
 })
 
 describe('the preview', () => {
-  it('shows when and to whom it will be sent, the same on RPC', async () => {
+  test('shows when and to whom it will be sent, the same on RPC', async () => {
     const { id, member, viewer, keys, post, preview } = await withReminder()
     const expected = {
       fires_at: '2026-03-30 09:45:00',
@@ -223,13 +223,13 @@ describe('the preview', () => {
     expect(await preview()).toEqual({ ...expected, fires_at: null, local: null, state: 'none' })
   })
 
-  it('names nobody while the assignee cannot see the task', async () => {
+  test('names nobody while the assignee cannot see the task', async () => {
     const { owner, space, member, path } = await withReminder()
     await app.as(owner).post(`/api/space/${space}/member/${member.id}/remove`)
     expect((await app.as(owner).get(`${path}/reminder`)).body).toMatchObject({ to: null, state: 'none', fires_at: '2026-03-30 09:45:00' })
   })
 
-  it('is allowed for readers of the task', async () => {
+  test('is allowed for readers of the task', async () => {
     const { path, keys, outsider } = await withReminder()
     const answers = await Promise.all(
       [null, keys.accountOtherSpace, outsider, keys.personalOutsider].map((who) => app.as(who).get(`${path}/reminder`)),
@@ -245,7 +245,7 @@ describe('the preview', () => {
     expect((await app.as(keys.personal).get(`/api/task/${alone.body.id}/reminder`)).body).toMatchObject({ state: 'scheduled' })
   })
 
-  it.each([
+  test.each([
     // The last second before the clocks go ahead in Berlin, and the first one after it; the same in autumn.
     ['Europe/Berlin', '2026-03-29', '00:59:59', '2026-03-29 01:59:59'],
     ['Europe/Berlin', '2026-03-29', '01:00:00', '2026-03-29 03:00:00'],

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createClient } from '../src/client.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
 
 describe('Idempotency-Key', () => {
-  it('replays the first answer for the same body, and refuses another', async () => {
+  test('replays the first answer for the same body, and refuses another', async () => {
     const { owner, keys } = await app.account()
     const create = (name: string, key: string, caller: typeof owner | string = owner) =>
       app.as(caller).post('/api/spaces/create', { name }, { 'idempotency-key': key })
@@ -28,7 +28,7 @@ describe('Idempotency-Key', () => {
     expect([rpc.status, rpc.body.error.message]).toEqual([400, 'Idempotency-Key: must have 1 to 255 visible ASCII characters'])
   })
 
-  it('replays the headers of the first answer, too', async () => {
+  test('replays the headers of the first answer, too', async () => {
     const { member } = await app.account()
     const create = async () => {
       const { headers } = await app
@@ -44,7 +44,7 @@ describe('Idempotency-Key', () => {
     expect(await create()).toEqual(['"1"', 'assignee_email', 'true'])
   })
 
-  it('lets only one of two concurrent requests do the work', async () => {
+  test('lets only one of two concurrent requests do the work', async () => {
     const { owner } = await app.account()
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => app.as(owner).post('/api/spaces/create', { name: 'Race' }, { 'idempotency-key': 'race' })),
@@ -55,7 +55,7 @@ describe('Idempotency-Key', () => {
     expect((await app.as(owner).get('/api/spaces/list')).body).toHaveLength(3)
   })
 
-  it('stores nothing of a failed request, and expires after a day', async () => {
+  test('stores nothing of a failed request, and expires after a day', async () => {
     const { owner } = await app.account()
     const create = (name: unknown) => app.as(owner).post('/api/spaces/create', { name }, { 'idempotency-key': 'later' })
     expect((await create('')).status).toBe(400)
@@ -68,7 +68,7 @@ describe('Idempotency-Key', () => {
     expect(nextDay.body.id).not.toBe(first.body.id)
   })
 
-  it('is sent by each call of an RPC batch', async () => {
+  test('is sent by each call of an RPC batch', async () => {
     const { keys } = await app.account()
     const both = async () =>
       (
@@ -81,7 +81,7 @@ describe('Idempotency-Key', () => {
     expect(await both()).toEqual(first)
   })
 
-  it('is sent by each call of the client, also with commas', async () => {
+  test('is sent by each call of the client, also with commas', async () => {
     const { keys } = await app.account()
     const client = createClient({ baseUrl: app.url, apiKey: keys.account })
     const both = () =>

@@ -1,5 +1,5 @@
 /** Replicas and several processes on one port: a caller reads what they have written, whichever process answers. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { type Connection, endAll, startProcesses } from './support/processes.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
@@ -43,7 +43,7 @@ const readsOn = async (side: string) => {
   return Number(new RegExp(`gridpost_replica_reads_total\\{side="${side}"\\} (\\d+)`).exec(text)?.[1] ?? 0)
 }
 
-it('shows in one process what was written in the other, with and without the position', async () => {
+test('shows in one process what was written in the other, with and without the position', async () => {
   for (const connection of both)
     await expect.poll(async () => (await connection.send('GET', '/readyz')).body.replicas).toEqual({ read: 1, all: 1 })
   const key = account.keys.account
@@ -61,7 +61,7 @@ it('shows in one process what was written in the other, with and without the pos
   expect(await readsOn('replica')).toBeGreaterThan(ROUNDS / 2)
 })
 
-it('goes on without an error when the replica is killed, and when a process is', async () => {
+test('goes on without an error when the replica is killed, and when a process is', async () => {
   const key = account.keys.account
   const ask = async (connection: Connection) => (await connection.send('POST', `${records()}/query`, { key, body: {} })).status
   await standby.kill()

@@ -1,7 +1,7 @@
 /** Reads on replicas, with real ones: each is a base copy of the running server. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { encodePosition } from '../src/platform/database/replicas/wal-position.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
@@ -77,7 +77,7 @@ async function delayed(delay: string): Promise<void> {
 }
 
 describe('a caller reads what they have written', () => {
-  it('in each of 2,000 pairs, in whichever process; an ungated read on the replica misses some', async () => {
+  test('in each of 2,000 pairs, in whichever process; an ungated read on the replica misses some', async () => {
     const pairs = { done: 0, stale: 0, staleUngated: 0 }
     const ungated = new pg.Pool({ ...standby.connection, max: 4 })
     const before = (await readsOn('replica')) + (await readsOn('replica', other))
@@ -110,7 +110,7 @@ describe('a caller reads what they have written', () => {
     expect((await readsOn('replica')) + (await readsOn('replica', other)) - before).toBeGreaterThan(100)
   }, 120_000)
 
-  it('over RPC and in a session, whose position is in a cookie', async () => {
+  test('over RPC and in a session, whose position is in a cookie', async () => {
     const member = app.as(account.member)
     const { body } = await member.post(`${recordsPath()}/create`, { data: { name: 'mine' } })
     const renamed = await member.post(`/api/table/${tableId}/record/${body.id}/update`, { data: { name: 'still mine' } })
@@ -126,7 +126,7 @@ describe('a caller reads what they have written', () => {
     expect((await member.rpc.records.query.query({ table_id: tableId, ...queryOf(body.id) })).rows).toMatchObject([{ name: 'by RPC' }])
   })
 
-  it('in a session of which an older answer arrives after a newer one, as those of two writes at once may', async () => {
+  test('in a session of which an older answer arrives after a newer one, as those of two writes at once may', async () => {
     const member = app.as(account.member)
     const { id } = await newRecord('before')
     const rename = async (name: string) => {
@@ -151,7 +151,7 @@ describe('a caller reads what they have written', () => {
     }
   })
 
-  it('after a change of the fields that the replica has not replayed, although their own write is older', async () => {
+  test('after a change of the fields that the replica has not replayed, although their own write is older', async () => {
     const { id, position } = await newRecord('typed')
     await delayed('800ms')
     try {
@@ -164,7 +164,7 @@ describe('a caller reads what they have written', () => {
     }
   })
 
-  it('and finds what an event tells of, although a replica shows it later than the primary', async () => {
+  test('and finds what an event tells of, although a replica shows it later than the primary', async () => {
     const { id } = await newRecord('with a task')
     const member = app.as(account.keys.personal)
     const own = await member.post(`${recordsPath()}/create`, { data: { name: 'own' } })
@@ -182,7 +182,7 @@ describe('a caller reads what they have written', () => {
     }
   })
 
-  it('even if the answer to a write could not name a position', async () => {
+  test('even if the answer to a write could not name a position', async () => {
     const { id } = await newRecord('unknown')
     expect((await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': 'unknown' })).body).toMatchObject([{ name: 'unknown' }])
   })
@@ -205,7 +205,7 @@ describe('a position that does not count', () => {
     }
   }
 
-  it('would hide a record that the replica does not have yet', async () => {
+  test('would hide a record that the replica does not have yet', async () => {
     expect(await readNew(() => signed())).toEqual([200])
   })
 
@@ -218,11 +218,11 @@ describe('a position that does not count', () => {
     ['empty', () => ''],
     ['a list', () => ','.repeat(500)],
   ]
-  it.each(forms)('is ignored: %s', async (_, changed) => {
+  test.each(forms)('is ignored: %s', async (_, changed) => {
     expect(await readNew(changed)).toEqual([200, 'mine'])
   })
 
-  it('is ignored if it was answered to another caller', async () => {
+  test('is ignored if it was answered to another caller', async () => {
     const { position } = await newRecord('before')
     const member = app.as(account.keys.personal)
     await delayed('800ms')
@@ -237,7 +237,7 @@ describe('a position that does not count', () => {
 })
 
 describe('on the replica', () => {
-  it('at least 80 % of the reads are answered while it is quiet, and none that is about rights', async () => {
+  test('at least 80 % of the reads are answered while it is quiet, and none that is about rights', async () => {
     const { id } = await newRecord('quiet')
     const [onReplica, onPrimary] = [await readsOn('replica'), await readsOn('primary')]
     for (let count = 0; count < 50; count++) {
@@ -253,7 +253,7 @@ describe('on the replica', () => {
     expect([await readsOn('replica'), await readsOn('primary')]).toEqual(before)
   })
 
-  it.each([
+  test.each([
     ['counts', () => key.post(`${recordsPath()}/count`, {})],
     ['groups', () => key.post(`${recordsPath()}/groups`, { by: 'created_by' })],
     ['explanations', () => key.post(`${recordsPath()}/explain`, {})],
@@ -265,7 +265,7 @@ describe('on the replica', () => {
     expect(await readsOn('replica')).toBeGreaterThan(before)
   })
 
-  it('what it cannot do is asked of the primary: unlogged tables, row locks, and what conflicts with its replay', async () => {
+  test('what it cannot do is asked of the primary: unlogged tables, row locks, and what conflicts with its replay', async () => {
     const replicas = app.deps.replicas ?? expect.fail()
     const reading = <T>(fn: () => T) => replicas.reading({ position: replicas.currentPosition(), patienceMs: 1_000 }, fn)
     expect(await reading(() => app.db.query(sql`select count(*) as n from rate_windows`))).toEqual([{ n: 0 }])
@@ -317,7 +317,7 @@ describe('a replica', () => {
     }
   }
 
-  it('is put aside without an error while its replay is paused, with one line', async () => {
+  test('is put aside without an error while its replay is paused, with one line', async () => {
     const warnings = await warningsDuring(async () => {
       const paused = standby.query('select pg_wal_replay_pause()').then(() => judged(false))
       const { statuses } = await readWhile(paused)
@@ -331,7 +331,7 @@ describe('a replica', () => {
     expect((await app.as(null).get('/readyz')).body).toMatchObject({ ok: true, replicas: { read: 1, all: 1 } })
   })
 
-  it('is put aside without an error when it is suspended, killed and started again', async () => {
+  test('is put aside without an error when it is suspended, killed and started again', async () => {
     standby.suspend()
     const suspended = judged(false)
     const { statuses, longestMs } = await readWhile(suspended)
@@ -346,7 +346,7 @@ describe('a replica', () => {
     expect(started.statuses).toEqual([200])
   })
 
-  it('that lags by more than REPLICA_MAX_LAG_MS is put aside, and taken back when it has caught up', async () => {
+  test('that lags by more than REPLICA_MAX_LAG_MS is put aside, and taken back when it has caught up', async () => {
     await delayed('4s')
     const lagging = judged(false)
     const warnings = await warningsDuring(async () => {
@@ -357,7 +357,7 @@ describe('a replica', () => {
     await judged(true)
   })
 
-  it('of another system, or that is none, is refused with one line, and the service does without', async () => {
+  test('of another system, or that is none, is refused with one line, and the service does without', async () => {
     const foreign = await startCluster()
     const theirs = await foreign.replicate('theirs')
     const lines: string[] = []
@@ -399,7 +399,7 @@ describe('a replica', () => {
     await judged(true)
   }
 
-  it.each([
+  test.each([
     ['an earlier', migrate],
     ['a later', goBack],
   ])('of %s migration is put aside with one line and without an error, until it has the same', async (which, change) => {
@@ -426,7 +426,7 @@ describe('a replica', () => {
   })
 })
 
-it('a key that was revoked is refused at once, however far the replica is', async () => {
+test('a key that was revoked is refused at once, however far the replica is', async () => {
   const secret = await account.keyOf({ accountId: account.id, userId: account.owner.id }, { kind: 'account' })
   const { body } = await app.as(secret).get('/api/key/self')
   await delayed('800ms')

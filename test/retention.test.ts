@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { works } from '../src/background.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -13,7 +13,7 @@ function at(days: number): void {
   onTestFinished(() => app.setClock(null))
 }
 
-it('ends a session and its cookie at the configured time after its last use', async () => {
+test('ends a session and its cookie at the configured time after its last use', async () => {
   const { owner } = await app.account({ withPassword: true })
   const login = await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })
   expect(login.headers.get('set-cookie')).toContain(`Max-Age=${2 * 86_400};`)
@@ -28,7 +28,7 @@ it('ends a session and its cookie at the configured time after its last use', as
   expect((await app.as(owner).get('/api/auth/me')).status).toBe(401)
 })
 
-it('keeps raw mail and pixel hits for the configured time, and unprocessed raw mail without limit', async () => {
+test('keeps raw mail and pixel hits for the configured time, and unprocessed raw mail without limit', async () => {
   await app.db.execute(sql`
     insert into inbound_emails (raw, sha256, token_hashes, received_at, processed_at)
     select ''::bytea, sha256(n::text::bytea), '{}', now() - make_interval(days => n), case when n <> 30 then now() end

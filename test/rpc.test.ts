@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
@@ -16,14 +16,14 @@ const call = (body: RequestInit['body'], type: string | null, path = 'records.cr
 const record = JSON.stringify({ table_id: table, data: { text: 'Called' } })
 const count = async () => (await app.as(owner).post(`/api/table/${table}/records/count`, {})).body.count
 
-it('accepts bodies of every content type, as REST does', async () => {
+test('accepts bodies of every content type, as REST does', async () => {
   for (const type of ['application/json', 'APPLICATION/JSON; charset="utf-8"', 'application/vnd.api+json'])
     expect((await call(record, type)).status, type).toBe(200)
   for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', null])
     expect((await call(type && '', type, 'tasks.badgeCount')).body.error.data.message, String(type)).toBe('Task is not on a record')
 })
 
-it('answers at most 64 MB to a batch: the calls beyond get an error of their own', async () => {
+test('answers at most 64 MB to a batch: the calls beyond get an error of their own', async () => {
   const fields = [{ name: 'Text', type: 'long_text' }]
   const { id } = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Large', fields })).body
   await app.db.query(sql`
@@ -44,7 +44,7 @@ it('answers at most 64 MB to a batch: the calls beyond get an error of their own
   expect(bytes.indexOf('{"error"')).toBe(refusal)
 })
 
-it('refuses a body that is not JSON in UTF-8 with the common error body, and changes nothing', async () => {
+test('refuses a body that is not JSON in UTF-8 with the common error body, and changes nothing', async () => {
   const before = await count()
   const bytes = new Uint8Array([...new TextEncoder().encode(`{"table_id":${table},"data":{"text":"`), 0xff, 0x22, 0x7d, 0x7d])
   const form = new FormData()
@@ -77,7 +77,7 @@ it('refuses a body that is not JSON in UTF-8 with the common error body, and cha
   expect(await count()).toBe(before)
 })
 
-it('names the first thousand of more invalid inputs, as REST does', async () => {
+test('names the first thousand of more invalid inputs, as REST does', async () => {
   const unknown = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]))
   const inputs = [
     unknown(1_500),
@@ -94,7 +94,7 @@ it('names the first thousand of more invalid inputs, as REST does', async () => 
   }
 })
 
-it('has no other methods, and no connection parameters', async () => {
+test('has no other methods, and no connection parameters', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     const answer = await app.as(keys.account).send('/trpc/spaces.list', { method, headers: { 'content-type': 'application/json' } })
     expect([answer.status, answer.body.message], method).toEqual([405, 'Only GET and POST are allowed here'])

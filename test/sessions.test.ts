@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { startSession } from '../src/auth/sessions.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Person, testApp } from './support/app.ts'
@@ -14,7 +14,7 @@ const elsewhere = async (person: Person): Promise<Person> => ({
 })
 
 describe('the sessions of a user', () => {
-  it('are listed with address and program, the last used one first', async () => {
+  test('are listed with address and program, the last used one first', async () => {
     const { owner } = await app.account({ withPassword: true })
     app.setClock(new Date('2030-05-01T10:00:00Z'))
     onTestFinished(() => app.setClock(null))
@@ -52,7 +52,7 @@ describe('the sessions of a user', () => {
     await expect.poll(async () => (await list(browser)).map(({ current }: { current: boolean }) => current)).toEqual([false, true])
   })
 
-  it('have a cookie for TLS alone where a proxy says that the browser uses TLS, also without PUBLIC_URL', async () => {
+  test('have a cookie for TLS alone where a proxy says that the browser uses TLS, also without PUBLIC_URL', async () => {
     const { owner } = await app.account({ withPassword: true })
     const body = { email: owner.email, password: owner.password }
     const cookies = async (proto: string) =>
@@ -61,7 +61,7 @@ describe('the sessions of a user', () => {
     for (const cookie of await cookies('http')) expect(cookie).not.toContain('; Secure')
   })
 
-  it('show an address only if it is one', async () => {
+  test('show an address only if it is one', async () => {
     const { owner } = await app.account({ withPassword: true })
     const body = { email: owner.email, password: owner.password }
     for (const from of ['unknown', '"; drop table sessions', '10.0.0.300'])
@@ -70,7 +70,7 @@ describe('the sessions of a user', () => {
     expect(rows.filter(({ user_agent }) => user_agent !== null).map(({ ip }) => ip)).toEqual([null, null, null])
   })
 
-  it('are ended one by one, over REST and RPC', async () => {
+  test('are ended one by one, over REST and RPC', async () => {
     const { owner } = await app.account()
     const [second, third] = [await elsewhere(owner), await elsewhere(owner)]
     const idOf = async (person: Person) => (await list(person)).find(({ current }: { current: boolean }) => current).id
@@ -89,7 +89,7 @@ describe('the sessions of a user', () => {
     expect((await app.as(owner).get('/api/auth/me')).status).toBe(401)
   })
 
-  it('belong to the user alone', async () => {
+  test('belong to the user alone', async () => {
     const { owner, member, outsider, keys } = await app.account()
     const [{ id }] = await list(member)
     for (const stranger of [owner, outsider]) {
@@ -109,7 +109,7 @@ describe('the sessions of a user', () => {
     expect((await app.as(member).get('/api/auth/me')).status).toBe(200)
   })
 
-  it('have ids that are whole numbers', async () => {
+  test('have ids that are whole numbers', async () => {
     const { owner } = await app.account()
     const statuses = []
     for (const id of ['abc', '1.5', '-1', '0', '99999999999999999999'])
@@ -120,7 +120,7 @@ describe('the sessions of a user', () => {
     expect((await app.as(owner).post(`/api/auth/session/${id}/end`, { force: true })).body.message).toBe('force: is not a known key')
   })
 
-  it('end in a browser in which their user signs in again, but neither those of other users nor those elsewhere', async () => {
+  test('end in a browser in which their user signs in again, but neither those of other users nor those elsewhere', async () => {
     const { owner, member } = await app.account({ withPassword: true })
     const phone = await elsewhere(owner)
     const signIn = (cookie: string) =>
@@ -136,7 +136,7 @@ describe('the sessions of a user', () => {
     expect([refused.status, await me(phone)]).toEqual([401, 200])
   })
 
-  it('are 200 at most: a further one ends the one that was unused for longest', async () => {
+  test('are 200 at most: a further one ends the one that was unused for longest', async () => {
     const { owner } = await app.account()
     await app.db.execute(sql`
       insert into sessions (user_id, token_hash, expires_at, last_seen_at)

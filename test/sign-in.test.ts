@@ -1,6 +1,6 @@
 import { createHook } from 'node:async_hooks'
 import type { AddressInfo } from 'node:net'
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { rememberDevice } from '../src/auth/known-device.ts'
 import { bucket, count } from '../src/auth/throttle.ts'
@@ -71,7 +71,7 @@ const counted = (statuses: number[]) =>
   Object.fromEntries([...new Set(statuses)].sort().map((s) => [s, statuses.filter((x) => x === s).length]))
 
 describe('guesses are delayed', () => {
-  it('by account and address: the delay doubles, and a stranger elsewhere does not lock the person out', async () => {
+  test('by account and address: the delay doubles, and a stranger elsewhere does not lock the person out', async () => {
     const { owner } = await app.account({ withPassword: true })
     const stranger = newAddress()
     const guesses = { email: owner.email, from: stranger }
@@ -91,7 +91,7 @@ describe('guesses are delayed', () => {
     expect(await guess(guesses, 6)).toEqual([...times(401, 5), 429])
   })
 
-  it('by five minutes at most, and are forgotten within hours', async () => {
+  test('by five minutes at most, and are forgotten within hours', async () => {
     const guesses = { email: 'nobody@example.com', from: newAddress() }
     for (let failures = 0; failures < 18; failures++) {
       const { status, headers } = await signIn(guesses)
@@ -103,7 +103,7 @@ describe('guesses are delayed', () => {
     expect(await guess(guesses, 6)).toEqual([...times(401, 5), 429])
   })
 
-  it('by account, from however many addresses, also at once', async () => {
+  test('by account, from however many addresses, also at once', async () => {
     const { owner } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
     await app.db.execute(sql`delete from sign_in_failures`)
@@ -114,7 +114,7 @@ describe('guesses are delayed', () => {
     expect((await signIn({ ...right, device })).status).toBe(200)
   })
 
-  it('by address, for however many accounts, also unknown ones', async () => {
+  test('by address, for however many accounts, also unknown ones', async () => {
     const { owner } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
     const from = newAddress()
@@ -129,7 +129,7 @@ describe('guesses are delayed', () => {
     expect((await signIn(right)).status).toBe(200)
   })
 
-  it('by the /64 of an IPv6 address', async () => {
+  test('by the /64 of an IPv6 address', async () => {
     const email = 'six@example.com'
     const statuses = []
     for (let host = 1; host <= 7; host++) statuses.push((await signIn({ email, from: `2001:db8:0:1::${host}` })).status)
@@ -137,7 +137,7 @@ describe('guesses are delayed', () => {
     expect((await signIn({ email, from: '2001:db8:0:2::1' })).status).toBe(401)
   })
 
-  it('in all: strangers wait for each other, a known device does not, and refused attempts leave nothing behind', async () => {
+  test('in all: strangers wait for each other, a known device does not, and refused attempts leave nothing behind', async () => {
     const { owner } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
     for (let failures = 0; failures < 600; failures++) expect(await count(app.db, [bucket('everyone')], now)).toBe(0)
@@ -156,7 +156,7 @@ describe('guesses are delayed', () => {
     expect((await signIn(right)).status).toBe(200)
   })
 
-  it('over all processes together', async () => {
+  test('over all processes together', async () => {
     const second = await openDeps(app.settings, {
       log: app.deps.log,
       publicUrl: () => app.url,
@@ -180,7 +180,7 @@ describe('guesses are delayed', () => {
     expect(counted(spread.map(({ status }) => status))).toEqual({ 401: 20, 429: 40 })
   })
 
-  it('in a batch of RPC calls as well', async () => {
+  test('in a batch of RPC calls as well', async () => {
     const calls = Array.from({ length: 7 }, () => ({ email: 'batch@example.com', password: 'wrong' }))
     const path = `/trpc/${calls.map(() => 'auth.login').join(',')}?batch=1`
     const { body } = await app.as(null).post(path, { ...calls }, { 'x-forwarded-for': newAddress() })
@@ -188,7 +188,7 @@ describe('guesses are delayed', () => {
     expect(counted(statuses)).toEqual({ 401: 5, 429: 2 })
   })
 
-  it('of the current password in a session, and of no other session', async () => {
+  test('of the current password in a session, and of no other session', async () => {
     const { owner } = await app.account({ withPassword: true })
     const other = await signIn({ email: owner.email, password: owner.password, from: newAddress() })
     const change = (current_password: string) =>
@@ -211,7 +211,7 @@ describe('guesses are delayed', () => {
 })
 
 describe('the budget of an address', () => {
-  it('refuses no sign-in, however many other calls from the address were refused', async () => {
+  test('refuses no sign-in, however many other calls from the address were refused', async () => {
     const limited = await testApp({ TRUST_PROXY: 'true', RATE_LIMIT_PER_MINUTE: '600', RATE_LIMIT_PER_HOUR: '0' })
     onTestFinished(limited.stop)
     limited.setClock(now)
@@ -242,7 +242,7 @@ describe('the budget of an address', () => {
 })
 
 describe('a known device', () => {
-  it('is delayed by its own failures only', async () => {
+  test('is delayed by its own failures only', async () => {
     const { owner } = await app.account({ withPassword: true })
     const [device, otherDevice] = [await knownDevice(owner), await knownDevice(owner)]
     const from = newAddress()
@@ -253,7 +253,7 @@ describe('a known device', () => {
     expect((await signIn(right)).status).toBe(200)
   })
 
-  it('is known for the address that it was issued for, and for a year', async () => {
+  test('is known for the address that it was issued for, and for a year', async () => {
     const { owner, member } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
     const [issuedAt = '', nonce = '', signature = ''] = device.slice('gridpost_device='.length).split('.')
@@ -278,7 +278,7 @@ describe('a known device', () => {
     expect((await signIn({ ...right, device })).status).toBe(429)
   })
 
-  it('is shared by the users of a browser', async () => {
+  test('is shared by the users of a browser', async () => {
     const first = await app.account({ withPassword: true })
     const second = await app.account({ withPassword: true })
     const device = await knownDevice(first.owner)
@@ -291,7 +291,7 @@ describe('a known device', () => {
     }
   })
 
-  it('has a cookie that scripts cannot read, and that stays after signing out', async () => {
+  test('has a cookie that scripts cannot read, and that stays after signing out', async () => {
     const { owner } = await app.account({ withPassword: true })
     const signedIn = await signIn({ email: owner.email, password: owner.password, from: newAddress() })
     const [session = '', device] = signedIn.headers.getSetCookie()
@@ -315,7 +315,7 @@ describe('the work for a sign-in', () => {
     return { hashes, statements: awaited.length }
   }
 
-  it('is the same for unknown addresses, people without a password, and wrong passwords', async () => {
+  test('is the same for unknown addresses, people without a password, and wrong passwords', async () => {
     const { owner, member } = await app.account({ withPassword: true })
     const works = []
     for (const email of [owner.email, member.email, 'nobody.at.all@example.com'])
@@ -324,7 +324,7 @@ describe('the work for a sign-in', () => {
     expect(works).toEqual([works[0], works[0], works[0]])
   })
 
-  it('does not wait for the row of the audit log, which only an existing user has', async () => {
+  test('does not wait for the row of the audit log, which only an existing user has', async () => {
     const { owner } = await app.account({ withPassword: true })
     const failed = () =>
       app.db.query(sql`select id from audit_entries where action = 'sign_in.failed' and object->>'id' = ${String(owner.id)}`)
@@ -336,20 +336,20 @@ describe('the work for a sign-in', () => {
     await expect.poll(failed).toHaveLength(1)
   })
 
-  it('has no hash while attempts are delayed, and no statement either when they are repeated', async () => {
+  test('has no hash while attempts are delayed, and no statement either when they are repeated', async () => {
     const guesses = { email: 'delayed@example.com', from: newAddress() }
     await guess(guesses, 5)
     expect((await workOf(() => signIn(guesses))).hashes).toBe(0)
     expect(await workOf(() => guess(guesses, 10))).toEqual({ hashes: 0, statements: 0 })
   })
 
-  it('has no hash for a token that does not exist', async () => {
+  test('has no hash for a token that does not exist', async () => {
     const invite = { token: 'forged', name: 'Eve', password: 'correct horse battery' }
     expect((await workOf(() => app.as(null).post('/api/auth/acceptInvite', invite))).hashes).toBe(0)
     expect((await workOf(() => app.as(null).post('/api/auth/reset', { token: 'forged', password: invite.password }))).hashes).toBe(0)
   })
 
-  it('is bounded: beyond the queue strangers get 503, while a known device and the rest of the service are served', async () => {
+  test('is bounded: beyond the queue strangers get 503, while a known device and the rest of the service are served', async () => {
     const { owner, keys } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
     const stored = await hashPassword('p')
@@ -365,7 +365,7 @@ describe('the work for a sign-in', () => {
     // What was refused has not counted as a failure.
     expect((await signIn({ email: owner.email, password: owner.password, from: newAddress() })).status).toBe(200)
   })
-  it('is done for one known browser of an account at a time, so that nobody fills the queue with them', async () => {
+  test('is done for one known browser of an account at a time, so that nobody fills the queue with them', async () => {
     const [flooding, other] = [(await app.account({ withPassword: true })).owner, (await app.account({ withPassword: true })).owner]
     const device = await knownDevice(other)
     const flood = Array.from({ length: 100 }, () => {

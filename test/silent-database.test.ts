@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, it, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { closeIfSilent } from '../src/platform/database/silent-connections.ts'
 import { type Answer, testApp } from './support/app.ts'
@@ -16,7 +16,7 @@ const SILENT_MS = 1_000
 const proxy = await databaseProxy()
 const app = await testApp({ DATABASE_URL: proxy.url }, { databaseSilentMs: SILENT_MS })
 
-it('gets 503 with Retry-After in bounded time, and everything works again once it answers', async () => {
+test('gets 503 with Retry-After in bounded time, and everything works again once it answers', async () => {
   const account = await app.account()
   const { path, records } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }], records: [{ name: 'first' }] })
   const as = app.as(account.keys.account)
@@ -58,7 +58,7 @@ it('gets 503 with Retry-After in bounded time, and everything works again once i
   await expect.poll(isServed).toBe(true)
 })
 
-it('is not taken for silent while it has nothing to answer', async () => {
+test('is not taken for silent while it has nothing to answer', async () => {
   const idle = sleep(2 * SILENT_MS)
   const inTransaction = app.db.transaction(async () => {
     const backend = async () => (await app.db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
@@ -82,7 +82,7 @@ const message = (type: string, body: string) => {
   return Buffer.concat([head, Buffer.from(body, 'latin1')])
 }
 
-it('is closed if it tells the error of a statement and then never ends it, as a coordinator does whose node hangs', async () => {
+test('is closed if it tells the error of a statement and then never ends it, as a coordinator does whose node hangs', async () => {
   const READY = message('Z', 'I')
   const REFUSED = message('E', 'SERROR\0C57014\0Mcanceling statement due to statement timeout\0\0')
   const server = createServer((socket) => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import type { ClientLimits } from '../src/platform/http/slow-clients.ts'
@@ -56,19 +56,19 @@ const signIn = (length: number | 'chunked', path = '/api/auth/login') =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`}\r\n`
 
 describe('a connection is closed', () => {
-  it('that sends nothing', async () => {
+  test('that sends nothing', async () => {
     const open = await serviceWith(SHORT)
     expect(await readToEnd(await open())).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('whose headers never end', async () => {
+  test('whose headers never end', async () => {
     const open = await serviceWith(SHORT)
     const socket = await open()
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n')
     expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
   })
 
-  it('whose further request never ends', async () => {
+  test('whose further request never ends', async () => {
     // The first one needs some of this time.
     const open = await serviceWith({ ...SHORT, headersMs: 1_000 })
     const socket = await open()
@@ -78,7 +78,7 @@ describe('a connection is closed', () => {
     expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
   })
 
-  it.each<[string, number | 'chunked']>([
+  test.each<[string, number | 'chunked']>([
     ['a small body', 100],
     ['a chunked body', 'chunked'],
   ])('whose client stops in the middle of %s', async (_, length) => {
@@ -88,7 +88,7 @@ describe('a connection is closed', () => {
     expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
   })
 
-  it('whose client sends a small body byte by byte', async () => {
+  test('whose client sends a small body byte by byte', async () => {
     const open = await serviceWith(SHORT_BODY)
     const socket = await open()
     socket.write(`${signIn(60_000)}\r\n`)
@@ -98,7 +98,7 @@ describe('a connection is closed', () => {
     expect(outcomeOf(answer)).toEqual(TIMEOUT)
   })
 
-  it('whose client never sends the body of a refused request', async () => {
+  test('whose client never sends the body of a refused request', async () => {
     const open = await serviceWith(SHORT_BODY)
     const socket = await open()
     socket.write(`${signIn(100, '/api/nowhere')}\r\n{`)
@@ -124,7 +124,7 @@ describe('an answer that its client does not read', async () => {
     return socket
   }
 
-  it.each<[string, Partial<ClientLimits>]>([
+  test.each<[string, Partial<ClientLimits>]>([
     ['after a while', { answerWindowMs: 150 }],
     ['earlier if all such answers together take too much memory', { mostUnreadBytes: 1_000_000, stalledMs: 100 }],
   ])('is given up %s', async (_, limits) => {
@@ -134,7 +134,7 @@ describe('an answer that its client does not read', async () => {
     socket.destroy()
   })
 
-  it('is kept until then', async () => {
+  test('is kept until then', async () => {
     const socket = await ask(await serviceWith({ checkEveryMs: 20, answerWindowMs: 300_000, stalledMs: 300_000, mostUnreadBytes: 1 }))
     await sleep(200)
     let bytes = 0
@@ -170,11 +170,11 @@ describe.each<[string, string, object]>([
     return (await ended).split('\r\n')[0]
   }
 
-  it('may take longer than a small body', async () => {
+  test('may take longer than a small body', async () => {
     expect(await send({ ...SHORT_BODY, uploadWindowMs: 20_000 }, 1_000)).toBe('HTTP/1.1 200 OK')
   })
 
-  it('is refused if it arrives too slowly', async () => {
+  test('is refused if it arrives too slowly', async () => {
     expect(await send({ ...SHORT_BODY, largeBytesPerSecond: 1_000_000, uploadBytesPerSecond: 1_000_000 }, 10_000)).toBe(TIMEOUT[0])
   })
 })
@@ -190,14 +190,14 @@ describe('an upload', () => {
     return outcomeOf(await readToEnd(socket))
   }
 
-  it('is refused if it stops, however quick it was before', async () => {
+  test('is refused if it stops, however quick it was before', async () => {
     expect(await stalled({ ...SHORT_BODY, uploadBytesPerSecond: 100 })).toEqual(TIMEOUT)
     expect(await app.db.query(sql`select name from stored_files where name = 'a.bin'`)).toEqual([])
   })
 })
 
 describe('large bodies that one account never ends', () => {
-  it('do not hold up those of another, nor its own as long as they send nothing', async () => {
+  test('do not hold up those of another, nor its own as long as they send nothing', async () => {
     const [slow, other] = [await app.account(), await app.account()]
     const slowHeaders = `Cookie: gridpost_session=${slow.member.session}\r\nExpect: 100-continue\r\n`
     const sockets = await Promise.all(
@@ -218,7 +218,7 @@ describe('large bodies that one account never ends', () => {
   })
 })
 
-it.each<[string, number | 'chunked', string, string]>([
+test.each<[string, number | 'chunked', string, string]>([
   ['with a wrong session', 100_000, '/api/email/send', 'Cookie: gridpost_session=guessed\r\n'],
   ['by RPC', 100_000, '/trpc/tasks.createMany', ''],
   ['by RPC, in chunks', 'chunked', '/trpc/auth.login', ''],
@@ -231,13 +231,13 @@ it.each<[string, number | 'chunked', string, string]>([
   socket.destroy()
 })
 
-it('a sign-in has at most 64 KB', async () => {
+test('a sign-in has at most 64 KB', async () => {
   const { status } = await app.as(null).post('/api/auth/login', { email: 'a@example.com', password: 'x'.repeat(70_000) })
   expect(status).toBe(413)
 })
 
 describe('a request is answered', () => {
-  it('however long the service takes', async () => {
+  test('however long the service takes', async () => {
     const { owner, space, keys } = await app.account()
     const { id } = (
       await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Locked', fields: [{ name: 'Name', type: 'text' }] })
@@ -258,7 +258,7 @@ describe('a request is answered', () => {
     expect(await answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it.each<[string, number, string]>([
+  test.each<[string, number, string]>([
     ['a body', 100, '/api/auth/login'],
     ['the body of an upload', 2_000, '/api/tasks/upload'],
   ])('although the service was too busy to read %s that has come', async (_, length, path) => {
@@ -273,7 +273,7 @@ describe('a request is answered', () => {
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  it('on a new connection, at the expense of idle ones, if there are too many', async () => {
+  test('on a new connection, at the expense of idle ones, if there are too many', async () => {
     const open = await serviceWith({ maxConnections: 3 })
     const idle = await Promise.all([open(), open(), open()])
     for (const socket of idle) {
@@ -290,7 +290,7 @@ describe('a request is answered', () => {
   })
 })
 
-it('a connection with thousands of requests that wait for an answer is closed, and one with a hundred is served', async () => {
+test('a connection with thousands of requests that wait for an answer is closed, and one with a hundred is served', async () => {
   const open = await serviceWith({})
   const answersTo = async (requests: number) => {
     const socket = await open()
@@ -303,7 +303,7 @@ it('a connection with thousands of requests that wait for an answer is closed, a
   expect(await answersTo(101)).toBe(101)
 })
 
-it('a request that the service makes to itself has no connection to close', async () => {
+test('a request that the service makes to itself has no connection to close', async () => {
   const service = await buildApp({ ...app.deps, feed: { ...app.deps.feed, close: async () => {} } }, SHORT_BODY)
   closers.push(() => service.close())
   await service.listen({ port: 0, host: '127.0.0.1' })

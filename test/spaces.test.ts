@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { setPassword } from '../src/accounts/service.ts'
 import { createInvite } from '../src/auth/service.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -10,7 +10,7 @@ const app = await testApp({}, { worker: true })
 const DAY_MS = 86_400_000
 
 describe('spaces', () => {
-  it('are created, renamed and deleted by the owner and by account keys without a whitelist', async () => {
+  test('are created, renamed and deleted by the owner and by account keys without a whitelist', async () => {
     const { owner, admin, keys, space } = await app.account()
     const made = await app.as(keys.account).post('/api/spaces/create', { name: 'Sales' })
     expect(made.body).toMatchObject({ name: 'Sales', role: 'admin' })
@@ -28,7 +28,7 @@ describe('spaces', () => {
     expect((await app.as(owner).get(`/api/space/${made.body.id}/get`)).body.message).toBe('Space not found')
   })
 
-  it("are listed with the caller's role, without those that the caller cannot reach", async () => {
+  test("are listed with the caller's role, without those that the caller cannot reach", async () => {
     const { space, viewer, owner, outsider, keys } = await app.account()
     expect((await app.as(viewer).get('/api/spaces/list')).body).toEqual([expect.objectContaining({ id: space, role: 'viewer' })])
     const all = await app.as(owner).get('/api/spaces/list')
@@ -38,7 +38,7 @@ describe('spaces', () => {
     expect((await app.as(keys.personalViewer).rpc.spaces.list.query()).rows).toHaveLength(1)
   })
 
-  it('are hidden from users who are not members, and from other accounts', async () => {
+  test('are hidden from users who are not members, and from other accounts', async () => {
     const { otherSpace, member, outsider } = await app.account()
     expect((await app.as(member).get(`/api/space/${otherSpace}/get`)).body).toMatchObject({ message: 'Not authorized', code: 'FORBIDDEN' })
     expect((await app.as(outsider).get(`/api/space/${otherSpace}/get`)).body.message).toBe('Space not found')
@@ -46,7 +46,7 @@ describe('spaces', () => {
 })
 
 describe('members', () => {
-  it('are added by admins, with an invitation by mail for an unknown address', async () => {
+  test('are added by admins, with an invitation by mail for an unknown address', async () => {
     const { space, admin, member } = await app.account()
     const email = `new.${Date.now()}@example.com`
     const added = await app.as(admin).post(`/api/space/${space}/members/add`, { email: email.toUpperCase(), role: 'member' })
@@ -88,7 +88,7 @@ describe('members', () => {
     const signIn = (email: string, password: string) => app.as(null).post('/api/auth/login', { email, password })
     const refused = { status: 400, body: expect.objectContaining({ message: 'token: is not valid any more' }) }
 
-    it('are mailed a new link when they are added again, and the earlier one ends', async () => {
+    test('are mailed a new link when they are added again, and the earlier one ends', async () => {
       const account = await app.account()
       const { add, email, id, mailed } = await invitedTo(account)
       const first = await mailed(1)
@@ -107,7 +107,7 @@ describe('members', () => {
       expect([(await add()).status, (await add()).body.message]).toEqual([409, 'Already a member of this space'])
     })
 
-    it('are mailed three times at once, then every 20 minutes, and once for several spaces', async () => {
+    test('are mailed three times at once, then every 20 minutes, and once for several spaces', async () => {
       const account = await app.account()
       app.setClock(new Date())
       onTestFinished(() => app.setClock(null))
@@ -126,7 +126,7 @@ describe('members', () => {
       await mailed(4)
     })
 
-    it('are mailed a link with another space once the earlier one has expired, and one for several such spaces', async () => {
+    test('are mailed a link with another space once the earlier one has expired, and one for several such spaces', async () => {
       const account = await app.account()
       app.setClock(new Date())
       onTestFinished(() => app.setClock(null))
@@ -147,7 +147,7 @@ describe('members', () => {
       expect(letters()).toHaveLength(2)
     })
 
-    it('cannot accept once they are removed from their last space, until they are invited again', async () => {
+    test('cannot accept once they are removed from their last space, until they are invited again', async () => {
       const account = await app.account()
       const { add, id, mailed, email } = await invitedTo(account)
       const first = await mailed(1)
@@ -163,7 +163,7 @@ describe('members', () => {
       expect((await signIn(email, 'correct horse battery')).status).toBe(200)
     })
 
-    it('cannot replace a password that the operator has set, nor one that they have set themselves', async () => {
+    test('cannot replace a password that the operator has set, nor one that they have set themselves', async () => {
       const account = await app.account()
       const { id, email, mailed } = await invitedTo(account)
       const token = await mailed(1)
@@ -175,7 +175,7 @@ describe('members', () => {
       expect((await signIn(email, 'set by the operator')).status).toBe(200)
     })
 
-    it('accept with one of two passwords that are sent at once', async () => {
+    test('accept with one of two passwords that are sent at once', async () => {
       const account = await app.account()
       const { email, mailed } = await invitedTo(account)
       const token = await mailed(1)
@@ -187,7 +187,7 @@ describe('members', () => {
       expect((await signIn(email, passwords[1 - won] ?? '')).status).toBe(401)
     })
 
-    it('are mailed nothing if they are removed first', async () => {
+    test('are mailed nothing if they are removed first', async () => {
       const account = await app.account()
       const { id } = await app.db.prisma.user.create({
         data: { accountId: account.id, email: `gone.${account.space}@example.com`, name: 'Gone', status: 'invited' },
@@ -197,14 +197,14 @@ describe('members', () => {
     })
   })
 
-  it('of another account are refused, because a user belongs to one', async () => {
+  test('of another account are refused, because a user belongs to one', async () => {
     const { space, owner } = await app.account()
     const { member } = await app.account()
     const answer = await app.as(owner).post(`/api/space/${space}/members/add`, { email: member.email, role: 'member' })
     expect([answer.status, answer.body.message]).toEqual([409, 'This email address belongs to another account'])
   })
 
-  it('can no longer see the space once they are removed, and the owner cannot be removed', async () => {
+  test('can no longer see the space once they are removed, and the owner cannot be removed', async () => {
     const { space, admin, member, owner, keys } = await app.account()
     expect((await app.as(member).get(`/api/space/${space}/members/list`)).body.message).toBe('Not authorized')
     const list = await app.as(admin).get(`/api/space/${space}/members/list`)

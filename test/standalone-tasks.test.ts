@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { restore as restoreSpace } from '../src/spaces/service.ts'
@@ -14,7 +14,7 @@ beforeEach(() => app.setClock(NOW))
 const create = (caller: Caller, body: object) => app.as(caller).post('/api/tasks/create', body)
 
 describe('a standalone task', () => {
-  it('has no record, and belongs to the caller by default', async () => {
+  test('has no record, and belongs to the caller by default', async () => {
     const { member, keys } = await app.account()
     const { status, body } = await create(keys.personal, { title: 'Breathe' })
     expect(status).toBe(200)
@@ -34,7 +34,7 @@ describe('a standalone task', () => {
     expect(await app.as(member).rpc.tasks.create.mutate({ title: 'Breathe' })).toMatchObject({ ...body, id: expect.any(Number) })
   })
 
-  it('is out of reach for account keys', async () => {
+  test('is out of reach for account keys', async () => {
     const { member, keys, owner } = await app.account()
     const { body: task } = await create(member, { title: 'Breathe', assignee_user_id: owner.id })
     const as = app.as(keys.account)
@@ -52,7 +52,7 @@ describe('a standalone task', () => {
     expect((await app.as(null).post('/api/tasks/list')).status).toBe(401)
   })
 
-  it('is visible to its creator, assignee and subscribers, and a mention subscribes', async () => {
+  test('is visible to its creator, assignee and subscribers, and a mention subscribes', async () => {
     const { member, viewer, admin, owner, outsider } = await app.account()
     const { body: task } = await create(member, { title: 'Breathe', assignee_email: viewer.email })
     const see = async (caller: Caller) => (await app.as(caller).get(`/api/task/${task.id}/get`)).status
@@ -69,7 +69,7 @@ describe('a standalone task', () => {
     expect((await app.as(viewer).post(`/api/task/${task.id}/delete`)).body).toEqual({ ok: true })
   })
 
-  it('can be assigned to users who share a space with the caller', async () => {
+  test('can be assigned to users who share a space with the caller', async () => {
     const account = await app.account()
     const { id, owner, member, viewer, outsider } = account
     const apart = await app.person(id, 'Paul Apart')
@@ -88,7 +88,7 @@ describe('a standalone task', () => {
     expect(await assign(alone, alone)).toBe(alone.id)
   })
 
-  it('has the caller or the assignee as its assigner', async () => {
+  test('has the caller or the assignee as its assigner', async () => {
     const { member, viewer, admin } = await app.account()
     const body = { title: 'Breathe', assignee_user_id: viewer.id }
     const given = await create(member, { ...body, assigner_user_id: viewer.id })
@@ -100,7 +100,7 @@ describe('a standalone task', () => {
     )
   })
 
-  it('can be reassigned only to users who share a space with the caller', async () => {
+  test('can be reassigned only to users who share a space with the caller', async () => {
     const { member, viewer, outsider } = await app.account()
     const { body: task } = await create(member, { title: 'Breathe' })
     const update = (body: object) => app.as(member).post(`/api/task/${task.id}/update`, body)
@@ -109,7 +109,7 @@ describe('a standalone task', () => {
     expect((await told(viewer.id)).map(({ event_type }) => event_type)).toEqual(['TASK_ASSIGNED'])
   })
 
-  it.each<[object, string]>([
+  test.each<[object, string]>([
     [{}, 'title: is required'],
     [{ title: 'x', due_time: '10:00' }, 'due_time: needs due_date'],
     [{ title: 'x', table_id: 1 }, 'table_id: is not a known key'],
@@ -120,7 +120,7 @@ describe('a standalone task', () => {
 })
 
 describe('the caller’s tasks', () => {
-  it('are listed in three tabs, with or without a record', async () => {
+  test('are listed in three tabs, with or without a record', async () => {
     const account = await onRecord()
     const { member, viewer, admin } = account
     await create(member, { title: 'Own' })
@@ -143,7 +143,7 @@ describe('the caller’s tasks', () => {
     expect([total, rows.map(({ title }) => title)]).toEqual([1, ['Given away']])
   })
 
-  it('omit completed ones by default', async () => {
+  test('omit completed ones by default', async () => {
     const { member, keys } = await app.account()
     const { body: task } = await create(member, { title: 'Own' })
     await app.as(member).post(`/api/task/${task.id}/markDone`)
@@ -151,7 +151,7 @@ describe('the caller’s tasks', () => {
     expect((await app.as(keys.personal).post('/api/tasks/list', { include_done: true })).body).toHaveLength(1)
   })
 
-  it('are open first, by due date, time and age, then done, by the latest completion and the newest', async () => {
+  test('are open first, by due date, time and age, then done, by the latest completion and the newest', async () => {
     const { create: onTheRecord, path, member } = await onRecord()
     const due = [
       ['no date', undefined, undefined],
@@ -179,7 +179,7 @@ describe('the caller’s tasks', () => {
     expect(titles(await app.as(member).get(`${path}/list?status=done`))).toEqual(expected.slice(7))
   })
 
-  it('are found by all words of a search, in title and details, ignoring case', async () => {
+  test('are found by all words of a search, in title and details, ignoring case', async () => {
     const { member } = await app.account()
     await create(member, { title: 'Ruf ÄRZTE an', details: 'wegen 100% der Daten' })
     await create(member, { title: 'Call doctors' })
@@ -193,7 +193,7 @@ describe('the caller’s tasks', () => {
     expect(await found('  ')).toHaveLength(2)
   })
 
-  it.each([
+  test.each([
     ['HARBOUR', 'at the harbour'],
     ['Harbour THE', 'at the harbour'],
     ['orange', '0.5 l ORANGE'],
@@ -210,14 +210,14 @@ describe('the caller’s tasks', () => {
       expect((await app.as(member).post('/api/tasks/list', { search, include_done })).body).toMatchObject([{ title }])
   })
 
-  it('may be searched by ASCII letters alone, but for i and k, because no other letters are lowered to ASCII', async () => {
+  test('may be searched by ASCII letters alone, but for i and k, because no other letters are lowered to ASCII', async () => {
     const found = await app.db.query<{ lower: string }>(sql`
       select lower(chr(code) collate pg_c_utf8) as lower from generate_series(128, 1114111) code
       where code not between 55296 and 57343 and lower(chr(code) collate pg_c_utf8) ~ '[\x01-\x7f]' order by 1`)
     expect(found.map(({ lower }) => lower)).toEqual(['i', 'k'])
   })
 
-  it('omit those of tables that the caller can no longer read', async () => {
+  test('omit those of tables that the caller can no longer read', async () => {
     const account = await onRecord()
     const { member, space } = account
     await account.create(member, { title: 'On a record', due_date: '2026-03-30' })
@@ -272,7 +272,7 @@ describe('the caller’s tasks', () => {
     ] as const
     const EACH = Object.keys(OTHERS).flatMap((others) => KINDS.map(([kind, ...rest]) => [kind, others, ...rest] as const))
 
-    it.each(EACH)('%s %s', async (kind, others, left, badge, restore) => {
+    test.each(EACH)('%s %s', async (kind, others, left, badge, restore) => {
       const { owner, seen, ...ids } = await inTwoTables()
       await app.db.query((OTHERS[others] as (of: typeof ids) => Sql)(ids))
       const before = await seen()
@@ -288,7 +288,7 @@ describe('the caller’s tasks', () => {
     })
   })
 
-  it('on records are counted for the owner, who is not a member of any space', async () => {
+  test('on records are counted for the owner, who is not a member of any space', async () => {
     const account = await onRecord()
     const { owner, member, table } = account
     await account.create(owner, { title: 'On a record', due_date: '2026-03-30' })
@@ -299,7 +299,7 @@ describe('the caller’s tasks', () => {
     expect(await badge()).toBe(0)
   })
 
-  it.each([
+  test.each([
     [{ tab: 'theirs' }, 'tab'],
     [{ search: 5 }, 'search'],
     [{ include_done: 'yes' }, 'include_done'],
@@ -312,7 +312,7 @@ describe('the caller’s tasks', () => {
 })
 
 describe('the badge', () => {
-  it('counts by the local day of the caller, and timed tasks as instants', async () => {
+  test('counts by the local day of the caller, and timed tasks as instants', async () => {
     // In Apia it is 22:30 on 31 March; the day ends at 11:00 UTC.
     const { member, viewer } = await app.account({ timezone: 'Pacific/Apia' })
     app.setClock(new Date('2026-03-31T09:30:00Z'))
@@ -338,7 +338,7 @@ describe('the badge', () => {
     expect((await badge()).count).toBe(4)
   })
 
-  it('counts a day of 23 hours correctly', async () => {
+  test('counts a day of 23 hours correctly', async () => {
     const { member } = await app.account({ timezone: 'Europe/Berlin' })
     app.setClock(new Date('2026-03-29T10:00:00Z'))
     await create(member, { title: 'x', due_date: '2026-03-29', due_time: '21:59:59' })
@@ -351,7 +351,7 @@ describe('without access for personal keys', async () => {
   const closed = await testApp({ PERSONAL_KEYS_ON_STANDALONE_TASKS: 'false' })
   const { keys, member } = await closed.account()
 
-  it('every key is refused, and a session is not', async () => {
+  test('every key is refused, and a session is not', async () => {
     for (const key of [keys.personal, keys.account])
       for (const path of ['list', 'create', 'badgeCount']) {
         const { status, body } = await closed.as(key).post(`/api/tasks/${path}`, { title: 'x' })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
@@ -18,7 +18,7 @@ const columnsOf = async (tableId: number) =>
   ).map(({ name }) => name)
 
 describe('a table', () => {
-  it('is created with its fields, the key first and calculated fields last, the same on REST and RPC', async () => {
+  test('is created with its fields, the key first and calculated fields last, the same on REST and RPC', async () => {
     const account = await app.account()
     const as = app.as(account.admin)
     const fields = [
@@ -56,14 +56,14 @@ describe('a table', () => {
     expect(list.headers.get('x-total-count')).toBe('1')
   })
 
-  it('may be created without fields, and accepts records', async () => {
+  test('may be created without fields, and accepts records', async () => {
     const account = await app.account()
     const { body } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, { name: 'Bare' })
     const record = await app.as(account.member).post(`/api/table/${body.id}/records/create`, { data: {} })
     expect(record.body).toMatchObject({ title: null, data: {} })
   })
 
-  it('is refused as a whole, with every wrong field named', async () => {
+  test('is refused as a whole, with every wrong field named', async () => {
     const account = await app.account()
     const elsewhere = await app.as(account.owner).post(`/api/space/${account.otherSpace}/tables/create`, { name: 'Elsewhere' })
     const before = await app.db.query(sql`select count(*) from tables`)
@@ -122,7 +122,7 @@ describe('a table', () => {
     expect(await app.db.query(sql`select count(*) from tables`)).toEqual(before)
   })
 
-  it('has a unique name in its space, regardless of case, also when two are created at once', async () => {
+  test('has a unique name in its space, regardless of case, also when two are created at once', async () => {
     const account = await app.account()
     const as = app.as(account.keys.account)
     const path = `/api/space/${account.space}/tables/create`
@@ -134,7 +134,7 @@ describe('a table', () => {
     expect(renamed.body).toMatchObject({ name: 'OTHER', fields: other.body.fields })
   })
 
-  it('disappears everywhere when it is deleted, and for good after seven days', async () => {
+  test('disappears everywhere when it is deleted, and for good after seven days', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.admin)
@@ -160,7 +160,7 @@ describe('a table', () => {
     expect(await app.db.query(sql`select 1 from fields where table_id = ${table.id}`)).toEqual([])
   })
 
-  it('is deleted with its space', async () => {
+  test('is deleted with its space', async () => {
     const account = await app.account()
     const table = await newTable(account)
     expect((await app.as(account.owner).post(`/api/space/${account.space}/delete`)).status).toBe(200)
@@ -172,7 +172,7 @@ describe('a table', () => {
   })
 })
 
-it('a restored table is shown, filtered and sorted by in lookups of other tables again', async () => {
+test('a restored table is shown, filtered and sorted by in lookups of other tables again', async () => {
   const account = await app.account()
   const as = app.as(account.member)
   const companies = await makeTable(app, account, { records: [{ name: 'Zenith' }, { name: 'Acme' }] })
@@ -203,7 +203,7 @@ it('a restored table is shown, filtered and sorted by in lookups of other tables
 })
 
 describe('access to tables', () => {
-  it('lets admins and account keys change tables and fields; others are refused by kind and role', async () => {
+  test('lets admins and account keys change tables and fields; others are refused by kind and role', async () => {
     const account = await app.account()
     const table = await newTable(account)
     for (const [path, body] of [
@@ -226,7 +226,7 @@ describe('access to tables', () => {
 })
 
 describe('a field', () => {
-  it('is added without touching existing fields', async () => {
+  test('is added without touching existing fields', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -241,7 +241,7 @@ describe('a field', () => {
     expect(fields.map(({ id }: { id: string }) => id).slice(0, 3)).toEqual(['id', 'name', 'created_at_2'])
   })
 
-  it('gets its column and its row together, or neither', async () => {
+  test('gets its column and its row together, or neither', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -256,7 +256,7 @@ describe('a field', () => {
     expect((await columnsOf(table.id)).slice(6).sort()).toEqual(own.sort())
   })
 
-  it('keeps its id and its values when it is renamed', async () => {
+  test('keeps its id and its values when it is renamed', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -271,7 +271,7 @@ describe('a field', () => {
     expect((await as.post(`${table.path}/field/name/update`, { required: null })).body.required).toBe(false)
   })
 
-  it('cannot be changed or deleted if it is the key, calculated or unknown', async () => {
+  test('cannot be changed or deleted if it is the key, calculated or unknown', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -288,7 +288,7 @@ describe('a field', () => {
     expect((await as.post(`${table.path}/field/name/update`, { decimals: 1 })).status).toBe(400)
   })
 
-  it('loses its column when it is deleted, and its name can be used again', async () => {
+  test('loses its column when it is deleted, and its name can be used again', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -300,7 +300,7 @@ describe('a field', () => {
     expect((await as.get(`${table.path}/record/${record.body.id}/get`)).body.data).toEqual({ name: null })
   })
 
-  it('is deleted with the views that need it only by force', async () => {
+  test('is deleted with the views that need it only by force', async () => {
     const account = await app.account()
     const table = await newTable(account, [
       { name: 'Name', type: 'text' },
@@ -327,7 +327,7 @@ describe('a field', () => {
     ])
   })
 
-  it('moves to the requested position', async () => {
+  test('moves to the requested position', async () => {
     const account = await app.account()
     const table = await newTable(
       account,
@@ -357,7 +357,7 @@ describe('a field', () => {
 })
 
 describe('the value of a cell', () => {
-  it('follows an option through a rename and a reordering', async () => {
+  test('follows an option through a rename and a reordering', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -372,7 +372,7 @@ describe('the value of a cell', () => {
       expect((await as.post(`${table.path}/field/select/update`, { options })).status, JSON.stringify(options)).toBe(400)
   })
 
-  it('is cleared when its option is removed, only by force', async () => {
+  test('is cleared when its option is removed, only by force', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -392,7 +392,7 @@ describe('the value of a cell', () => {
     expect(stored).toEqual({ multi_select: null, version: 2 })
   })
 
-  it('is rounded when decimals are removed, only by force', async () => {
+  test('is rounded when decimals are removed, only by force', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -404,7 +404,7 @@ describe('the value of a cell', () => {
   })
 })
 
-it('waits for a lock on the table, and reports a timeout', async () => {
+test('waits for a lock on the table, and reports a timeout', async () => {
   const account = await app.account()
   const table = await newTable(account)
   const holder = await app.db.connect()
@@ -436,7 +436,7 @@ it('waits for a lock on the table, and reports a timeout', async () => {
   expect(await columnsOf(table.id)).not.toContain('never')
 })
 
-it('has a column of the documented type for every field', async () => {
+test('has a column of the documented type for every field', async () => {
   const account = await app.account()
   const table = await everyType(app, account)
   const types = await app.db.query<{ name: string; type: string }>(sql`

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import S3rver from 's3rver'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { startSession } from '../src/auth/sessions.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { settleAll } from '../src/files/sweep.ts'
@@ -86,7 +86,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
   const here = apps[kind]
   const { onRecord: start } = taskSupport(here)
 
-  it('a staged file gets its final path with the task, and its bytes follow', async () => {
+  test('a staged file gets its final path with the task, and its bytes follow', async () => {
     const { member, viewer, path, create } = await start()
     const staged = await upload(member, `${path}/upload`, 'prices', here)
     expect(staged).toEqual({
@@ -114,7 +114,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
     expect((await here.as(viewer).get(`/api/file/${final}`)).body).toBe('prices')
   })
 
-  it('files may have 50 MB', async () => {
+  test('files may have 50 MB', async () => {
     const { member, path, create } = await start()
     const bytes = randomBytes(MAX_UPLOAD_BYTES)
     const { body: staged } = await here.as(member).post(`${path}/upload`, { name: 'big.bin', data: base64(bytes) })
@@ -129,7 +129,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
 })
 
 describe('a staged file', () => {
-  it('may also be attached to a standalone task, and is read by its users', async () => {
+  test('may also be attached to a standalone task, and is read by its users', async () => {
     const { account, member, viewer, admin, keys } = await onRecord()
     const staged = await upload(member, '/api/tasks/upload')
     const { body: task } = await app
@@ -156,7 +156,7 @@ describe('a staged file', () => {
     expect((await app.as(viewer).get(url)).status).toBe(403)
   })
 
-  it('works once, in the session that staged it, for a day', async () => {
+  test('works once, in the session that staged it, for a day', async () => {
     const { id, member, viewer, path, create } = await onRecord()
     const second: Person = { ...member, session: await startSession(app.deps, member.id, new Date()) }
     const staged = await upload(member, `${path}/upload`)
@@ -176,7 +176,7 @@ describe('a staged file', () => {
     expect(await app.db.query(sql`select 1 from tasks where account_id = ${id}`)).toHaveLength(1)
   })
 
-  it('is not used up by a task that cannot be created, and is attached once for an Idempotency-Key', async () => {
+  test('is not used up by a task that cannot be created, and is attached once for an Idempotency-Key', async () => {
     const { member, outsider, path, create } = await onRecord()
     const staged = await upload(member, `${path}/upload`)
     expect((await create(member, { title: 'Call', attachments: [staged], assignee_user_id: outsider.id })).status).toBe(400)
@@ -185,7 +185,7 @@ describe('a staged file', () => {
     expect([first.status, again.headers.get('idempotent-replayed'), again.body]).toEqual([200, 'true', first.body])
   })
 
-  it('is deleted after a day if no task uses it', async () => {
+  test('is deleted after a day if no task uses it', async () => {
     const { member, path } = await onRecord()
     const staged = await upload(member, `${path}/upload`)
     await sweepAfter(23)
@@ -194,7 +194,7 @@ describe('a staged file', () => {
     expect([await isStored(staged.path), await isDropped(staged.path)]).toEqual([false, undefined])
   })
 
-  it('that is deleted before its bytes were moved leaves nothing behind', async () => {
+  test('that is deleted before its bytes were moved leaves nothing behind', async () => {
     const { a, b, task, post, member } = await withFiles()
     await post(member, 'update', { attachments: [b] })
     await sweepAfter(31 * 24)
@@ -205,7 +205,7 @@ describe('a staged file', () => {
 })
 
 describe('the files of a task', () => {
-  it('are the list that an update sends: an omitted file is dropped, and deleted 30 days later', async () => {
+  test('are the list that an update sends: an omitted file is dropped, and deleted 30 days later', async () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/upload`, 'c')
     expect(c).toEqual({
@@ -230,12 +230,12 @@ describe('the files of a task', () => {
     expect((await post(member, 'update', { attachments: [a] })).status).toBe(400)
   })
 
-  it('do not change with an update that does not name them', async () => {
+  test('do not change with an update that does not name them', async () => {
     const { a, b, post, member } = await withFiles()
     expect((await post(member, 'update', { title: 'Mail' })).body.attachments).toEqual([a, b])
   })
 
-  it.each<[string, (files: { a: Entry; b: Entry; other: Entry; staged: Entry }) => unknown, string]>([
+  test.each<[string, (files: { a: Entry; b: Entry; other: Entry; staged: Entry }) => unknown, string]>([
     ['a file of another task', ({ other }) => [other], 'attachments[0].path: is not a stored file of this task'],
     ['a file that is not stored', ({ a }) => [{ ...a, path: `${a.path}x` }], 'attachments[0].path: is not a stored file of this task'],
     ['a path outside of the storage', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is not a stored file of this task'],
@@ -263,7 +263,7 @@ describe('the files of a task', () => {
     expect(await isDropped(a.path)).toBe(false)
   })
 
-  it.each<[string, (staged: Entry) => unknown, string]>([
+  test.each<[string, (staged: Entry) => unknown, string]>([
     ['no token', ({ staged_token: _, ...file }) => [file], 'attachments[0].staged_token: is required'],
     [
       'an unknown token',
@@ -283,7 +283,7 @@ describe('the files of a task', () => {
     expect((await create(member, { title: 'Call', attachments: [staged] })).status).toBe(200)
   })
 
-  it('are deleted with the task, with its record, and with their comment', async () => {
+  test('are deleted with the task, with its record, and with their comment', async () => {
     const { a, b, task, post, member, table, record } = await withFiles()
     const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
     const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
@@ -304,7 +304,7 @@ describe('the files of a task', () => {
     expect([table, record]).not.toContain(other.table)
   })
 
-  it('may be all of a comment, but a comment of nothing is refused', async () => {
+  test('may be all of a comment, but a comment of nothing is refused', async () => {
     const { task, post, member, viewer } = await withFiles()
     for (const content of [undefined, '', '  \n']) {
       const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
@@ -320,7 +320,7 @@ describe('the files of a task', () => {
       expect((await post(member, 'comments/create', body)).status, JSON.stringify(body)).toBe(400)
   })
 
-  it('and of its comments survive the clean-up while they are referenced', async () => {
+  test('and of its comments survive the clean-up while they are referenced', async () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/comments/upload`, 'c')
     await post(viewer, 'comments/create', { content: 'See', attachments: [c] })
@@ -330,7 +330,7 @@ describe('the files of a task', () => {
   })
 })
 
-it('the files of tasks are deleted with their table, once that is deleted for good', async () => {
+test('the files of tasks are deleted with their table, once that is deleted for good', async () => {
   const { a, b, table, admin, member, post, task } = await withFiles()
   const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
   await post(member, 'comments/create', { content: 'See', attachments: [c] })
@@ -342,7 +342,7 @@ it('the files of tasks are deleted with their table, once that is deleted for go
 })
 
 describe('the four uploads', () => {
-  it('are allowed for sessions of users with access', async () => {
+  test('are allowed for sessions of users with access', async () => {
     const { task, path, member, viewer, admin, outsider, keys } = await withFiles()
     const places = ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]
     for (const place of places) {
@@ -359,7 +359,7 @@ describe('the four uploads', () => {
     expect(await statuses(outsider)).toEqual([200, 404, 403, 403])
   })
 
-  it.each<[object, string]>([
+  test.each<[object, string]>([
     [{ name: 'a' }, 'data: is required'],
     [{ data: '' }, 'name: is required'],
     [{ name: ' ', data: '' }, 'name: must not be empty'],
@@ -376,7 +376,7 @@ describe('the four uploads', () => {
     }
   })
 
-  it('accept at most 50 MB', async () => {
+  test('accept at most 50 MB', async () => {
     const { task, path, member } = await shared
     const more = base64(Buffer.alloc(MAX_UPLOAD_BYTES + 1))
     for (const place of ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]) {
@@ -387,21 +387,21 @@ describe('the four uploads', () => {
     expect([huge.status, huge.body.message]).toEqual([413, 'data: must have at most 50 MB'])
   }, 60_000)
 
-  it('accept more large files at once than are read at once', async () => {
+  test('accept more large files at once than are read at once', async () => {
     const { member } = await shared
     const body = { name: 'large.bin', data: base64(Buffer.alloc(4 * 1_048_576)) }
     const answers = await Promise.all(Array.from({ length: 10 }, () => app.as(member).post('/api/tasks/upload', body)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   }, 60_000)
 
-  it('accept an empty file', async () => {
+  test('accept an empty file', async () => {
     const { member } = await shared
     const { body } = await app.as(member).post('/api/tasks/upload', { name: 'empty', data: '' })
     expect((await app.as(member).get(`/api/file/${body.path}`)).body).toBe('')
   })
 })
 
-it('attachments of a comment are fixed when it is posted', async () => {
+test('attachments of a comment are fixed when it is posted', async () => {
   const { task, post, member, viewer } = await withFiles()
   const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
   const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
@@ -415,7 +415,7 @@ it('attachments of a comment are fixed when it is posted', async () => {
   expect(await app.db.query(sql`select * from task_comments where id = ${comment.id}`)).toEqual(before)
 })
 
-it('attachments come from no key, even an empty list', async () => {
+test('attachments come from no key, even an empty list', async () => {
   const { task, post, create, keys } = await withFiles()
   for (const key of [keys.account, keys.personal])
     for (const attachments of [[], 'x'])

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -21,7 +21,7 @@ async function withMany() {
 }
 
 describe('many tasks at once', () => {
-  it('are created like single ones, in order', async () => {
+  test('are created like single ones, in order', async () => {
     const { id, member, viewer, admin, createMany, create } = await withMany()
     const input = {
       title: 'Call',
@@ -43,7 +43,7 @@ describe('many tasks at once', () => {
     expect(events).toHaveLength(3)
   })
 
-  it('are refused one by one, each with its errors', async () => {
+  test('are refused one by one, each with its errors', async () => {
     const { id, member, outsider, createMany, keys } = await withMany()
     const { status, body } = await createMany(member, [
       { title: 'One' },
@@ -87,7 +87,7 @@ describe('many tasks at once', () => {
     ])
   })
 
-  it('are refused by name, too, for errors outside of the input', async () => {
+  test('are refused by name, too, for errors outside of the input', async () => {
     const { member, viewer, admin, create, createMany } = await withMany()
     await create(member, { title: 'Call', external_id: 'crm-7', assignee_user_id: viewer.id })
     const again = { title: 'Mine', external_id: 'crm-7' }
@@ -98,7 +98,7 @@ describe('many tasks at once', () => {
     ])
   })
 
-  it('are created once for an Idempotency-Key', async () => {
+  test('are created once for an Idempotency-Key', async () => {
     const { id, keys, createMany } = await withMany()
     const send = () => createMany(keys.account, [{ title: 'A' }, { title: '' }, { title: 'B' }], { 'idempotency-key': 'many' })
     const [first, again] = [await send(), await send()]
@@ -106,7 +106,7 @@ describe('many tasks at once', () => {
     expect(await tasksOf(id)).toHaveLength(2)
   })
 
-  it('can be a hundred, with the files that were staged for them', async () => {
+  test('can be a hundred, with the files that were staged for them', async () => {
     const { id, member, path, createMany } = await withMany()
     const { body: staged } = await app.as(member).post(`${path}/upload`, { name: 'a.txt', data: '' })
     const titles = Array.from({ length: 100 }, (_, index) => ({ title: `Task ${index}`, ...(index === 7 && { attachments: [staged] }) }))
@@ -117,7 +117,7 @@ describe('many tasks at once', () => {
     expect(rows[0]).toMatchObject({ ok: true, task: { title: 'Standalone', table_id: null } })
   })
 
-  it.each<[unknown, string]>([
+  test.each<[unknown, string]>([
     [undefined, 'tasks: is required'],
     [null, 'tasks: is required'],
     [{}, 'tasks: must be a list'],
@@ -130,7 +130,7 @@ describe('many tasks at once', () => {
     expect(await tasksOf(id)).toEqual([])
   })
 
-  it('are allowed for callers who may create one', async () => {
+  test('are allowed for callers who may create one', async () => {
     const { createMany, keys, outsider, viewer } = await withMany()
     for (const [caller, status, message] of [
       [null, 401, 'Sign in, or send an API key as a bearer token'],
@@ -148,7 +148,7 @@ describe('many tasks at once', () => {
 })
 
 describe('an external_id', () => {
-  it('is shown at the end of the tasks that have one, and by no other', async () => {
+  test('is shown at the end of the tasks that have one, and by no other', async () => {
     const { member, path, create } = await onRecord()
     const { body: plain } = await create(member, { title: 'Plain', external_id: null })
     expect(Object.keys(plain).at(-1)).toBe('attachments')
@@ -163,7 +163,7 @@ describe('an external_id', () => {
     expect(cleared).not.toHaveProperty('external_id')
   })
 
-  it('is unique in the account, and free again when its task is deleted', async () => {
+  test('is unique in the account, and free again when its task is deleted', async () => {
     const { member, viewer, create } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', external_id: 'crm-7' })
     const { body: other } = await create(member, { title: 'Other', external_id: 'CRM-7' })
@@ -181,7 +181,7 @@ describe('an external_id', () => {
     expect((await create(member, { title: 'Again', external_id: 'crm-7' })).status).toBe(200)
   })
 
-  it.each(['table', 'space'])('is free again when the %s of its task is deleted, for each way to give it', async (gone) => {
+  test.each(['table', 'space'])('is free again when the %s of its task is deleted, for each way to give it', async (gone) => {
     const { account, owner, space, table, create, member } = await onRecord()
     const ids = ['made', 'upserted', 'updated', 'made with others']
     const old = await Promise.all(ids.map(async (external_id) => (await create(member, { title: 'Old', external_id })).body.id as number))
@@ -202,14 +202,14 @@ describe('an external_id', () => {
     expect(left.map(({ external_id }) => external_id)).toEqual([null, null, null, null])
   })
 
-  it('is given to only one of many concurrent tasks', async () => {
+  test('is given to only one of many concurrent tasks', async () => {
     const { id, member, create } = await onRecord()
     const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => create(member, { title: `${n}`, external_id: 'race' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
     expect(await tasksOf(id)).toHaveLength(1)
   })
 
-  it.each<[unknown, string]>([
+  test.each<[unknown, string]>([
     ['', 'external_id: must not be empty'],
     ['x'.repeat(201), 'external_id: must have at most 200 characters'],
     [7, 'external_id: must be text'],
@@ -227,14 +227,14 @@ describe('an external_id', () => {
     expect(await tasksOf(id)).toHaveLength(1)
   })
 
-  it('can have 200 characters', async () => {
+  test('can have 200 characters', async () => {
     const { member, create } = await onRecord()
     expect((await create(member, { title: 'x', external_id: '😀'.repeat(100) })).status).toBe(200)
   })
 })
 
 describe('an upsert', () => {
-  it('creates the task, then changes it, and keeps the properties that it does not name', async () => {
+  test('creates the task, then changes it, and keeps the properties that it does not name', async () => {
     const { id, keys, viewer, admin, create } = await onRecord()
     const send = (input: object) => create(keys.account, { external_id: 'crm-7', upsert: true, title: 'Call', ...input })
     const { body: made } = await send({ details: 'Soon', assignee_user_id: viewer.id, due_date: '2026-03-31', due_time: '09:30' })
@@ -247,7 +247,7 @@ describe('an upsert', () => {
     expect(await tasksOf(id)).toHaveLength(1)
   })
 
-  it('that is sent many times at once creates one task', async () => {
+  test('that is sent many times at once creates one task', async () => {
     const { id, keys, create, createMany } = await withMany()
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, (_, n) => create(keys.account, { title: `${n}`, external_id: 'race', upsert: true })),
@@ -257,7 +257,7 @@ describe('an upsert', () => {
     expect(await tasksOf(id)).toHaveLength(1)
   })
 
-  it.each([true, false])('of many in opposite orders waits for its turn, upsert: %s', async (upsert) => {
+  test.each([true, false])('of many in opposite orders waits for its turn, upsert: %s', async (upsert) => {
     const { id, keys, createMany } = await withMany()
     const tasks = Array.from({ length: 60 }, (_, n) => ({ title: 'Call', external_id: `crm-${n}`, upsert }))
     const backwards = tasks.toReversed()
@@ -269,7 +269,7 @@ describe('an upsert', () => {
     }
   })
 
-  it('of many tasks waits for an update that takes one of its ids', async () => {
+  test('of many tasks waits for an update that takes one of its ids', async () => {
     const { id, keys, member, create, createMany } = await withMany()
     const { body: task } = await create(member, { title: 'Call', external_id: 'a' })
     const tasks = [
@@ -286,7 +286,7 @@ describe('an upsert', () => {
     expect(await tasksOf(id)).toHaveLength(2)
   })
 
-  it('does not change a task without write access, or in another place', async () => {
+  test('does not change a task without write access, or in another place', async () => {
     const { account, owner, member, viewer, admin, keys, table, other, create } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', external_id: 'crm-7', assignee_user_id: viewer.id })
     const before = await rowOf(task.id)

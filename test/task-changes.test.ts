@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { later, NOW, sorted, taskSupport } from './support/tasks.ts'
@@ -17,7 +17,7 @@ async function withTask(body: object = {}) {
 }
 
 describe('changing a task', () => {
-  it('keeps absent properties and clears those that are null', async () => {
+  test('keeps absent properties and clears those that are null', async () => {
     const { task, post, member } = await withTask({ details: 'Long', due_date: '2026-03-31' })
     app.setClock(later(1))
     const { status, body, headers } = await post(member, 'update', { title: 'Mail', details: null })
@@ -27,7 +27,7 @@ describe('changing a task', () => {
     expect(await app.as(member).rpc.tasks.update.mutate({ task_id: task.id, title: 'Fax' })).toEqual({ ...body, title: 'Fax' })
   })
 
-  it('recomputes the reminder, and marks it as not sent', async () => {
+  test('recomputes the reminder, and marks it as not sent', async () => {
     const { task, post, viewer } = await withTask({ due_date: '2026-03-31', due_time: '14:30', reminder_offset_mins: 30 })
     const sent = () => app.db.execute(sql`update tasks set reminder_sent_at = '2026-03-31 14:00:00' where id = ${task.id}`)
     await sent()
@@ -55,7 +55,7 @@ describe('changing a task', () => {
     })
   })
 
-  it('to another assignee subscribes and notifies them, once', async () => {
+  test('to another assignee subscribes and notifies them, once', async () => {
     const { task, post, member, viewer, admin, events } = await withTask()
     expect((await post(member, 'update', { assignee_email: admin.email })).body.assignee_user_id).toBe(admin.id)
     expect(await subscribersOf(task.id)).toEqual(sorted(member.id, viewer.id, admin.id))
@@ -67,14 +67,14 @@ describe('changing a task', () => {
     expect(await events(member.id)).toEqual(['TASK_ASSIGNED'])
   })
 
-  it('names the address that is ignored in favour of an id', async () => {
+  test('names the address that is ignored in favour of an id', async () => {
     const { post, member, admin, viewer } = await withTask()
     const answer = await post(member, 'update', { assignee_user_id: admin.id, assignee_email: 'nobody@example.com' })
     expect([answer.body.assignee_user_id, answer.headers.get('x-ignored')]).toEqual([admin.id, 'assignee_email'])
     expect((await post(member, 'update', { assignee_user_id: viewer.id })).headers.get('x-ignored')).toBeNull()
   })
 
-  it.each<[object, string]>([
+  test.each<[object, string]>([
     [{ title: null }, 'title: must not be null'],
     [{ title: ' ' }, 'title: must not be empty'],
     [{ assignee_user_id: null }, 'assignee_user_id: must not be null'],
@@ -93,7 +93,7 @@ describe('changing a task', () => {
     expect((await app.as(member).get(`/api/task/${task.id}/get`)).body).toMatchObject(task)
   })
 
-  it('is allowed for the creator, the assignee and account keys in scope', async () => {
+  test('is allowed for the creator, the assignee and account keys in scope', async () => {
     const { post, member, viewer, admin, owner, keys } = await withTask()
     for (const caller of [member, viewer, keys.personal, keys.personalViewer, keys.account])
       expect((await post(caller, 'update', { title: 'Mail' })).status).toBe(200)
@@ -112,7 +112,7 @@ describe('changing a task', () => {
     expect((await post(null, 'update', {})).status).toBe(401)
   })
 
-  it('refuses a stale version, and returns the current row', async () => {
+  test('refuses a stale version, and returns the current row', async () => {
     const { post, member, viewer } = await withTask()
     expect((await post(member, 'update', { title: 'One' }, { 'if-match': '"1"' })).status).toBe(200)
     const nothing = await post(viewer, 'update', { title: 'One', details: null })
@@ -127,7 +127,7 @@ describe('changing a task', () => {
 })
 
 describe('If-Match', () => {
-  it.each([
+  test.each([
     ['"1", "2"', 200],
     ['"2","1"', 200],
     ['"x", W/"1"', 200],
@@ -144,7 +144,7 @@ describe('If-Match', () => {
     expect((await update(`/api/table/${table}/record/${record}`, { data: { name: 'Engines' } })).status).toBe(status)
   })
 
-  it('is sent by each call of the client, also by concurrent ones', async () => {
+  test('is sent by each call of the client, also by concurrent ones', async () => {
     const { task, create, member } = await withTask()
     const { body: other } = await create(member, { title: 'Call' })
     const { rpc } = app.as(member)
@@ -159,7 +159,7 @@ describe('If-Match', () => {
 })
 
 describe('deleting a task', () => {
-  it('deletes its comments with it, and works once', async () => {
+  test('deletes its comments with it, and works once', async () => {
     const { task, post, member } = await withTask()
     await post(member, 'comments/create', { content: 'Hello' })
     expect((await post(member, 'delete')).body).toEqual({ ok: true })
@@ -168,7 +168,7 @@ describe('deleting a task', () => {
     expect(await app.db.query(sql`select 1 from task_comments where task_id = ${task.id}`)).toEqual([])
   })
 
-  it('is allowed for the creator, the assignee, admins of the space and account keys in scope', async () => {
+  test('is allowed for the creator, the assignee, admins of the space and account keys in scope', async () => {
     for (const who of ['member', 'viewer', 'admin', 'owner'] as const) {
       const account = await withTask()
       expect((await account.post(account[who], 'delete')).status, who).toBe(200)
@@ -182,7 +182,7 @@ describe('deleting a task', () => {
     expect([refused.status, refused.body.message]).toEqual([403, 'Not authorized'])
   })
 
-  it('succeeds for one of two concurrent calls', async () => {
+  test('succeeds for one of two concurrent calls', async () => {
     const { post, member, viewer } = await withTask()
     const answers = await Promise.all([post(member, 'delete'), post(viewer, 'delete')])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404])
@@ -190,7 +190,7 @@ describe('deleting a task', () => {
 })
 
 describe('following a task', () => {
-  it('is refused twice, unless forced', async () => {
+  test('is refused twice, unless forced', async () => {
     const { post, admin } = await withTask()
     const call = async (verb: string, input?: object) => {
       const { status, body } = await post(admin, verb, input)
@@ -206,14 +206,14 @@ describe('following a task', () => {
     expect(await call('subscribe', { force: 'yes' })).toEqual([400, 'force: must be true or false'])
   })
 
-  it('succeeds for one of two concurrent calls', async () => {
+  test('succeeds for one of two concurrent calls', async () => {
     const { task, admin } = await withTask()
     const { subscribe } = app.as(admin).rpc.tasks
     const answers = await Promise.allSettled([subscribe.mutate({ task_id: task.id }), subscribe.mutate({ task_id: task.id })])
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  it('acts as the owner for an account key, and requires read access', async () => {
+  test('acts as the owner for an account key, and requires read access', async () => {
     const { task, post, keys, owner, viewer } = await withTask()
     expect((await post(keys.account, 'subscribe')).status).toBe(200)
     expect(await subscribersOf(task.id)).toContain(owner.id)
@@ -224,7 +224,7 @@ describe('following a task', () => {
     expect(await subscribersOf(task.id)).not.toContain(viewer.id)
   })
 
-  it('stops its notifications when it ends', async () => {
+  test('stops its notifications when it ends', async () => {
     const { post, member, viewer, events } = await withTask()
     await post(member, 'unsubscribe')
     await post(viewer, 'markDone')
@@ -234,7 +234,7 @@ describe('following a task', () => {
 })
 
 describe('comments', () => {
-  it('are listed newest first', async () => {
+  test('are listed newest first', async () => {
     const { task, post, member } = await withTask()
     for (const content of ['One', 'Two', 'Three']) await post(member, 'comments/create', { content })
     const { body, headers } = await app.as(member).get(`/api/task/${task.id}/comments/get?limit=2&offset=1`)
@@ -244,7 +244,7 @@ describe('comments', () => {
     expect((await app.as(member).get(`/api/task/${task.id}/comments/get?limit=x`)).status).toBe(400)
   })
 
-  it('carry the name of their author: a user or a key', async () => {
+  test('carry the name of their author: a user or a key', async () => {
     const { task, post, viewer, keys } = await withTask()
     expect((await post(viewer, 'comments/create', { content: 'Hello' })).body).toEqual({
       id: expect.any(Number),
@@ -265,7 +265,7 @@ describe('comments', () => {
       })
   })
 
-  it('notify the subscribers, except for the author', async () => {
+  test('notify the subscribers, except for the author', async () => {
     const { post, member, viewer, admin, keys, events } = await withTask()
     await post(admin, 'comments/create', { content: 'From outside' })
     await post(keys.personal, 'comments/create', { content: 'From the member’s key' })
@@ -277,7 +277,7 @@ describe('comments', () => {
     expect((await told(member.id))[0]).toMatchObject({ message: 'Ada Admin commented on the task “Call”.', summary: 'From outside' })
   })
 
-  it('notify and subscribe mentioned users instead', async () => {
+  test('notify and subscribe mentioned users instead', async () => {
     const { task, id, post, member, viewer, admin, owner, outsider, events } = await withTask()
     const nobody = await app.person(id, 'Nora Nowhere')
     const content = `@{${admin.id}:Ada} @{${viewer.id}:Vera} @{${member.id}:me} @{${nobody.id}:Nora} @{${outsider.id}:Sam} @{${admin.id}:again} @{1 @{x:y}`
@@ -298,7 +298,7 @@ describe('comments', () => {
     expect(await events(admin.id)).toEqual(['task.comment.mention'])
   })
 
-  it('can be edited by their author for 15 minutes', async () => {
+  test('can be edited by their author for 15 minutes', async () => {
     const { task, post, member, viewer, admin, owner } = await withTask()
     const { body: comment } = await post(member, 'comments/create', { content: 'One' })
     const edit = async (caller: Caller) => {
@@ -317,7 +317,7 @@ describe('comments', () => {
     expect(await edit(member)).toEqual([403, 'Comment can no longer be edited'])
   })
 
-  it('can be edited for 15 whole minutes, whatever fraction of a second they were written at', async () => {
+  test('can be edited for 15 whole minutes, whatever fraction of a second they were written at', async () => {
     const { post, member } = await withTask()
     const since = (seconds: number) => new Date(NOW.getTime() + 900 + seconds * 1000)
     app.setClock(since(0))
@@ -331,7 +331,7 @@ describe('comments', () => {
     expect(await edit(901)).toBe(403)
   })
 
-  it('of a key can be edited by that key', async () => {
+  test('of a key can be edited by that key', async () => {
     const { id, post, member, keys, owner, keyOf } = await withTask()
     const { body: comment } = await post(keys.personal, 'comments/create', { content: 'One' })
     const sibling = await keyOf({ accountId: id, userId: member.id }, { kind: 'personal' })
@@ -340,7 +340,7 @@ describe('comments', () => {
     expect((await post(keys.personal, `comment/${comment.id}/update`, { content: 'Two' })).body.content).toBe('Two')
   })
 
-  it('can be deleted by their author, the creator of the task, or an admin of the space', async () => {
+  test('can be deleted by their author, the creator of the task, or an admin of the space', async () => {
     const { post, member, viewer, admin, owner, keys, task } = await withTask()
     const by = async (writer: Caller, deleter: Caller) => {
       const { body } = await post(writer, 'comments/create', { content: 'One' })
@@ -352,7 +352,7 @@ describe('comments', () => {
     expect((await app.as(member).get(`/api/task/${task.id}/get`)).body.comment_count).toBe(2)
   })
 
-  it('are found only on their own task', async () => {
+  test('are found only on their own task', async () => {
     const { post, member, create } = await withTask()
     const { body: comment } = await post(member, 'comments/create', { content: 'One' })
     const { body: other } = await create(member, { title: 'Other' })
@@ -366,7 +366,7 @@ describe('comments', () => {
     expect((await post(member, `comment/${comment.id}/delete`)).status).toBe(404)
   })
 
-  it.each<[object, string]>([
+  test.each<[object, string]>([
     [{}, 'content: is required'],
     [{ content: ' \n' }, 'content: must not be empty'],
     [{ content: 'x'.repeat(50_001) }, 'content: must have at most 50000 characters'],
@@ -377,7 +377,7 @@ describe('comments', () => {
     expect([status, body.message]).toEqual([400, message])
   })
 
-  it('accept no attachments from a key, and none on an edit', async () => {
+  test('accept no attachments from a key, and none on an edit', async () => {
     const { post, member, keys } = await withTask()
     const { body: comment } = await post(member, 'comments/create', { content: 'One' })
     const words = 'Attachments cannot be set via the public API'
@@ -387,7 +387,7 @@ describe('comments', () => {
     expect((await post(member, `comment/${comment.id}/update`, { content: 'x', attachments: [] })).status).toBe(400)
   })
 
-  it('can be written only by readers', async () => {
+  test('can be written only by readers', async () => {
     const { post, keys, outsider } = await withTask()
     for (const [caller, status, message] of [
       [null, 401, 'Sign in, or send an API key as a bearer token'],

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
@@ -46,7 +46,7 @@ const refused: [object, string][] = [
 ]
 
 describe('bad dates, times and reminders', () => {
-  it.each(refused)('%j are refused by both creates', async (body, message) => {
+  test.each(refused)('%j are refused by both creates', async (body, message) => {
     const { member, path, keys } = shared
     for (const [caller, url] of [
       [member, `${path}/create`],
@@ -59,7 +59,7 @@ describe('bad dates, times and reminders', () => {
     expect(await app.db.query(sql`select id from tasks where title = 'Bad'`)).toEqual([])
   })
 
-  it.each(refused)('%j leave the task as it was, to the byte', async (body, message) => {
+  test.each(refused)('%j leave the task as it was, to the byte', async (body, message) => {
     const { post, member, row } = shared
     const before = await row()
     // All keys are named, so that none is dropped as impossible.
@@ -70,7 +70,7 @@ describe('bad dates, times and reminders', () => {
 })
 
 describe('an assignee', () => {
-  it('of another account, unknown, outside the space or removed from it changes nothing', async () => {
+  test('of another account, unknown, outside the space or removed from it changes nothing', async () => {
     const { post, create, id, member, viewer, outsider, owner, space, row } = await withTask()
     const nobody = await app.person(id, 'Nora Nowhere')
     await app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)
@@ -87,7 +87,7 @@ describe('an assignee', () => {
     expect(await row()).toBe(before)
   })
 
-  it('who was removed from the space stays, by id and by address, until the task is reassigned', async () => {
+  test('who was removed from the space stays, by id and by address, until the task is reassigned', async () => {
     const { post, member, viewer, owner, space, task } = await withTask()
     await post(member, 'update', { assignee_user_id: viewer.id })
     await app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)
@@ -102,7 +102,7 @@ describe('an assignee', () => {
     )
   })
 
-  it('who is assigned by many concurrent calls is notified once', async () => {
+  test('who is assigned by many concurrent calls is notified once', async () => {
     const { post, member, admin } = await withTask()
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(member, 'update', { assignee_user_id: admin.id })))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
@@ -111,7 +111,7 @@ describe('an assignee', () => {
 })
 
 describe('a path', () => {
-  it('does not accept the record of another table', async () => {
+  test('does not accept the record of another table', async () => {
     const { account, member, table } = await onRecord()
     const { id: second, records } = await makeTable(app, account, { records: [{ name: 'A' }, { name: 'B' }, { name: 'C' }, { name: 'D' }] })
     const foreign = records.at(-1)
@@ -143,7 +143,7 @@ describe('mentions in one comment', () => {
     return { ...made, people }
   }
 
-  it('of fifty users cost as many statements as none', async () => {
+  test('of fifty users cost as many statements as none', async () => {
     const { post, member, people, task } = await crowd()
     const { db } = app.deps
     const spies = [vi.spyOn(db, 'query'), vi.spyOn(db, 'readShort'), vi.spyOn(db, 'writeShort'), vi.spyOn(db, 'execute')]
@@ -162,7 +162,7 @@ describe('mentions in one comment', () => {
     expect(await subscribersOf(task.id)).toEqual([...people, member.id].sort((a, b) => a - b))
   })
 
-  it('can be a thousand: each reachable user is notified once', async () => {
+  test('can be a thousand: each reachable user is notified once', async () => {
     const { post, member, people, task, outsider } = await crowd()
     const strangers = Array.from({ length: 900 }, (_, index) => 1_000_000 + index)
     const ids = [...people, ...people, ...strangers, outsider.id]
@@ -174,7 +174,7 @@ describe('mentions in one comment', () => {
     expect(await subscribersOf(task.id)).toHaveLength(people.length + 1)
   })
 
-  it('that many concurrent edits add notify once', async () => {
+  test('that many concurrent edits add notify once', async () => {
     const { post, member, viewer } = await withTask()
     const { body } = await post(member, 'comments/create', { content: 'Hello' })
     const edits = Array.from({ length: 6 }, () => post(member, `comment/${body.id}/update`, { content: `@{${viewer.id}:Vera}` }))
@@ -186,7 +186,7 @@ describe('mentions in one comment', () => {
 const shared = await withTask()
 
 describe('refusals come in one order', () => {
-  it('first the credentials, then read-only, the task, its place, the space, the row, attachments, the body', async () => {
+  test('first the credentials, then read-only, the task, its place, the space, the row, attachments, the body', async () => {
     const { id, admin, keys, keyOf, outsider, member, task } = await withTask()
     const alone = (await app.as(member).post('/api/tasks/create', { title: 'Breathe' })).body.id
     const readOnly = await keyOf({ accountId: id, userId: member.id }, { kind: 'personal', read_only: true })

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { type Statement, sql } from '../src/platform/database/database.ts'
 import { deleteTombstones } from '../src/tasks/deletion.ts'
@@ -37,7 +37,7 @@ const nameOf = (row: { title?: string; id: number; deleted_at?: string }) => row
 const since = (minutes: number) => `updated_since=${encodeURIComponent(at(minutes))}`
 
 describe('updated_since', () => {
-  it('lists the tasks that changed in that second or later, oldest change first', async () => {
+  test('lists the tasks that changed in that second or later, oldest change first', async () => {
     const { a, b, c, changes, post, member, viewer } = await withTasks()
     expect(await changes(since(0))).toEqual({ rows: ['A', 'B', 'C'], total: '3', next: null })
     expect(await changes(since(1))).toMatchObject({ rows: ['B', 'C'] })
@@ -51,7 +51,7 @@ describe('updated_since', () => {
     expect(await changes(`${since(0)}&status=open`)).toMatchObject({ rows: ['C', 'B2'] })
   })
 
-  it('lists deleted tasks for 30 days', async () => {
+  test('lists deleted tasks for 30 days', async () => {
     const { a, b, changes, post, member } = await withTasks()
     app.setClock(later(5))
     await post(member, b, 'delete')
@@ -66,13 +66,13 @@ describe('updated_since', () => {
     expect(await changes(since(5))).toMatchObject({ rows: ['A2'] })
   })
 
-  it('omits deleted tasks if they are not requested', async () => {
+  test('omits deleted tasks if they are not requested', async () => {
     const { b, path, post, member } = await withTasks()
     await post(member, b, 'delete')
     expect((await app.as(member).get(`${path}/list`)).body.map(nameOf)).toEqual(['A', 'C'])
   })
 
-  it('on tasks/list follows the tabs, completed tasks included', async () => {
+  test('on tasks/list follows the tabs, completed tasks included', async () => {
     const { a, b, mine, post, member, viewer, admin, account } = await withTasks()
     app.setClock(later(5))
     await post(viewer, a, 'markDone')
@@ -98,7 +98,7 @@ describe('updated_since', () => {
     for (const caller of [account.owner, account.outsider]) expect(await mine(caller, { updated_since: at(6), tab: 'all' })).toEqual([])
   })
 
-  it('lists tasks that were deleted with their record', async () => {
+  test('lists tasks that were deleted with their record', async () => {
     const { a, b, c, mine, table, record, member, viewer } = await withTasks()
     app.setClock(later(5))
     await app.as(member).post(`/api/table/${table}/record/${record}/delete`)
@@ -108,7 +108,7 @@ describe('updated_since', () => {
     expect(rows).toHaveLength(3)
   })
 
-  it('can be walked by cursor while tasks change', async () => {
+  test('can be walked by cursor while tasks change', async () => {
     const { a, path, post, member } = await withTasks()
     app.setClock(later(2))
     const { body: many } = await app
@@ -132,7 +132,7 @@ describe('updated_since', () => {
     expect([rows.length, typeof next_cursor]).toEqual([1, 'string'])
   })
 
-  it('can be walked by cursor through tasks of one second that concern the caller in each way, and deleted ones', async () => {
+  test('can be walked by cursor through tasks of one second that concern the caller in each way, and deleted ones', async () => {
     const { b, post, create, viewer, member, admin } = await withTasks()
     app.setClock(later(5))
     const made = [
@@ -164,14 +164,14 @@ describe('updated_since', () => {
     expect((await walk({ limit: 4 })).rows).toEqual(all)
   })
 
-  it('can be paged by offset, too', async () => {
+  test('can be paged by offset, too', async () => {
     const { changes } = await withTasks()
     expect(await changes(`${since(0)}&limit=2&offset=1`)).toMatchObject({ rows: ['B', 'C'], total: '3', next: null })
     expect(await changes(`${since(0)}&limit=2`)).toMatchObject({ rows: ['A', 'B'], next: expect.any(String) })
     expect(await changes(`${since(0)}&offset=9`)).toMatchObject({ rows: [], total: '3' })
   })
 
-  it.each([
+  test.each([
     ['2026-03-30 09:31:00', ['B', 'C']],
     ['2026-03-30 09:31', ['B', 'C']],
     ['2026-03-30T09:31:00Z', ['B', 'C']],
@@ -185,7 +185,7 @@ describe('updated_since', () => {
   })
 
   const NO_INSTANT = 'updated_since: must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'
-  it.each([
+  test.each([
     ['updated_since=yesterday', NO_INSTANT],
     ['updated_since=', NO_INSTANT],
     ['updated_since=2026-02-30 00:00:00', NO_INSTANT],
@@ -200,7 +200,7 @@ describe('updated_since', () => {
     expect(await mine(member, Object.fromEntries(new URLSearchParams(query)))).toEqual([400, message])
   })
 
-  it('refuses the cursor of another list', async () => {
+  test('refuses the cursor of another list', async () => {
     const { changes, mine, member, viewer } = await withTasks()
     const { next } = (await changes(`${since(0)}&limit=1`)) as { next: string }
     const refused = [400, 'Cursor belongs to another query']
@@ -277,7 +277,7 @@ async function withMany() {
   return account
 }
 
-it.each(['my', 'delegated', 'all'] as const)('a page of many that continues another reads about a page, tab %s', async (tab) => {
+test.each(['my', 'delegated', 'all'] as const)('a page of many that continues another reads about a page, tab %s', async (tab) => {
   const { viewer } = await withMany()
   const query = { tab, updated_since: at(0), limit: 50 }
   const first = await app.as(viewer).rpc.tasks.list.query(query)
@@ -289,7 +289,7 @@ it.each(['my', 'delegated', 'all'] as const)('a page of many that continues anot
   expect(await rowsRead(statement as Statement)).toBeLessThan(500)
 })
 
-it.each([
+test.each([
   ['my', 'assignee', 6_669],
   ['delegated', 'creator', 6_667],
 ] as const)('a page of many open tasks reads about a page in the order of an index, tab %s', async (tab, index, count) => {

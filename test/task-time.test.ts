@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type TestAccount, testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 import { NOW, taskSupport } from './support/tasks.ts'
@@ -26,7 +26,7 @@ async function badges(timezone: string, due: Due, instants: string[]) {
 
 describe('a task with a calendar date', () => {
   // The last second of the day before, the first and the last second of the day, and the first of the day after, in local time.
-  it.each([
+  test.each([
     ['UTC', '2026-03-30', ['2026-03-29T23:59:59Z', '2026-03-30T00:00:00Z', '2026-03-30T23:59:59Z', '2026-03-31T00:00:00Z']],
     ['Pacific/Kiritimati', '2026-03-30', ['2026-03-29T09:59:59Z', '2026-03-29T10:00:00Z', '2026-03-30T09:59:59Z', '2026-03-30T10:00:00Z']],
     ['Etc/GMT+12', '2026-03-30', ['2026-03-30T11:59:59Z', '2026-03-30T12:00:00Z', '2026-03-31T11:59:59Z', '2026-03-31T12:00:00Z']],
@@ -44,7 +44,7 @@ describe('a task with a calendar date', () => {
 
 describe('a task with a time', () => {
   // A time is an instant: the task is due from the start of its local day, and overdue the second after the instant.
-  it.each([
+  test.each([
     [
       'Pacific/Kiritimati',
       '2026-03-30',
@@ -101,7 +101,7 @@ describe('a calendar date', () => {
     return [...found, one.body].map(({ due_date, due_time }) => [due_date, due_time])
   }
 
-  it.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Asia/Kathmandu', 'Africa/Cairo', 'Pacific/Apia'])(
+  test.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Asia/Kathmandu', 'Africa/Cairo', 'Pacific/Apia'])(
     'is the same through every endpoint, in %s',
     async (timezone) => {
       const account = await app.account({ timezone })

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, type Statement, sql } from '../src/platform/database/database.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
@@ -12,7 +12,7 @@ const { onRecord, told, subscribersOf, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
 describe('creating a task on a record', () => {
-  it('returns the whole row', async () => {
+  test('returns the whole row', async () => {
     const { create, id, space, table, record, member, viewer } = await onRecord()
     const answer = await create(member, {
       title: '  Call back ',
@@ -49,7 +49,7 @@ describe('creating a task on a record', () => {
     })
   })
 
-  it('works the same on RPC', async () => {
+  test('works the same on RPC', async () => {
     const { create, table, record, keys } = await onRecord()
     const rest = await create(keys.personal, { title: 'Call', due_date: '2026-03-31', reminder_time: '08:00' })
     const rpc = await app.as(keys.personal).rpc.tasks.createOnRecord.mutate({
@@ -63,7 +63,7 @@ describe('creating a task on a record', () => {
     expect(rpc.reminder_at).toBe('2026-03-31 08:00:00')
   })
 
-  it('treats null as absent', async () => {
+  test('treats null as absent', async () => {
     const { create, member } = await onRecord()
     const nulls = Object.fromEntries(
       [
@@ -84,13 +84,13 @@ describe('creating a task on a record', () => {
     expect(body).toMatchObject({ assignee_user_id: member.id, creator_user_id: member.id, details: null, due_date: null })
   })
 
-  it('is allowed for a viewer, and for an account key within its whitelist', async () => {
+  test('is allowed for a viewer, and for an account key within its whitelist', async () => {
     const { create, account, space, keys } = await onRecord()
     expect((await create(keys.personalViewer, { title: 'Call' })).status).toBe(200)
     expect((await create(await keyFor(account, [space]), { title: 'Call' })).status).toBe(200)
   })
 
-  it('refuses callers without access, with the messages of the contract', async () => {
+  test('refuses callers without access, with the messages of the contract', async () => {
     const { create, keys, outsider, path } = await onRecord()
     const refusals: [Caller, number, string][] = [
       [null, 401, 'Sign in, or send an API key as a bearer token'],
@@ -106,13 +106,13 @@ describe('creating a task on a record', () => {
     expect((await app.as(keys.account).get(`${path}/count`)).body).toEqual({ open: 0, total: 0 })
   })
 
-  it('refuses an assignee of the account who is not in the space', async () => {
+  test('refuses an assignee of the account who is not in the space', async () => {
     const { create, id } = await onRecord()
     const { status, body } = await create(await app.person(id, 'Nora Nowhere'), { title: 'Call' })
     expect([status, body.message]).toEqual([403, 'Not authorized'])
   })
 
-  it('refuses unknown ids', async () => {
+  test('refuses unknown ids', async () => {
     const { table, record, member } = await onRecord()
     const { id: elsewhere } = await makeTable(app, await app.account())
     const create = async (path: string) => {
@@ -126,7 +126,7 @@ describe('creating a task on a record', () => {
     expect(await create(`${table}/one`)).toEqual([400, 'record_id: must be a whole number'])
   })
 
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['no title', {}, 'title: is required'],
     ['an empty title', { title: '  ' }, 'title: must not be empty'],
     ['a title that is not a text', { title: 5 }, 'title: must be text'],
@@ -167,14 +167,14 @@ describe('creating a task on a record', () => {
     expect(answer.body.issues[0].path).toEqual([message.split(':')[0]])
   })
 
-  it('refuses attachments from every key, even an empty list', async () => {
+  test('refuses attachments from every key, even an empty list', async () => {
     const { create, keys, member } = await onRecord()
     for (const key of [keys.account, keys.personal])
       expect((await create(key, { title: 'x', attachments: [] })).body.message).toBe('Attachments cannot be set via the public API')
     expect((await create(member, { title: 'x', attachments: 5 })).status).toBe(400)
   })
 
-  it('happens once for an Idempotency-Key', async () => {
+  test('happens once for an Idempotency-Key', async () => {
     const { create, keys, path } = await onRecord()
     const first = await create(keys.account, { title: 'Call' }, { 'idempotency-key': 'k1' })
     const again = await create(keys.account, { title: 'Call' }, { 'idempotency-key': 'k1' })
@@ -184,7 +184,7 @@ describe('creating a task on a record', () => {
     expect((await app.as(keys.account).get(`${path}/count`)).body).toEqual({ open: 1, total: 1 })
   })
 
-  it('refuses a record that was deleted with its tasks', async () => {
+  test('refuses a record that was deleted with its tasks', async () => {
     const { create, table, record, other, path, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const { body: kept } = await app.as(member).post(`/api/tasks/onRecord/${table}/${other}/create`, { title: 'Mail' })
@@ -195,7 +195,7 @@ describe('creating a task on a record', () => {
     expect((await app.as(member).get(`/api/task/${kept.id}/get`)).status).toBe(200)
   })
 
-  it('leaves no task behind when the record is deleted at the same moment', async () => {
+  test('leaves no task behind when the record is deleted at the same moment', async () => {
     const { create, table, record, member } = await onRecord()
     const { promise: deleted, resolve: hasDeleted } = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
@@ -310,7 +310,7 @@ describe('the assignee and the assigner', () => {
     },
   ]
 
-  it.each(cases)('by $caller with $body: creator $creator, subscribers $subscribers', async ({ caller, body, ...expected }) => {
+  test.each(cases)('by $caller with $body: creator $creator, subscribers $subscribers', async ({ caller, body, ...expected }) => {
     const account = await onRecord()
     const callerIs = caller === 'session' ? account.member : account.keys[caller]
     for (const by of ['id', 'email'] as const) {
@@ -332,7 +332,7 @@ describe('the assignee and the assigner', () => {
     }
   })
 
-  it('refuses an assigner whom a person or personal key may not name', async () => {
+  test('refuses an assigner whom a person or personal key may not name', async () => {
     const { create, keys, member, admin, viewer } = await onRecord()
     for (const caller of [keys.personal, member]) {
       const { status, body } = await create(caller, { title: 'Call', assignee_user_id: viewer.id, assigner_email: admin.email })
@@ -340,7 +340,7 @@ describe('the assignee and the assigner', () => {
     }
   })
 
-  it('refuses users who are not in the space', async () => {
+  test('refuses users who are not in the space', async () => {
     const { create, id, keys, outsider } = await onRecord()
     const nobody = await app.person(id, 'Nora Nowhere')
     for (const person of [nobody, outsider]) {
@@ -356,7 +356,7 @@ describe('the assignee and the assigner', () => {
     }
   })
 
-  it('ignores the address beside an id without a lookup, and says so', async () => {
+  test('ignores the address beside an id without a lookup, and says so', async () => {
     const { create, keys, viewer, admin } = await onRecord()
     const answer = await create(keys.account, {
       title: 'Call',
@@ -369,14 +369,14 @@ describe('the assignee and the assigner', () => {
     expect(answer.headers.get('x-ignored')).toBe('assignee_email, assigner_email')
   })
 
-  it('finds an address in any case', async () => {
+  test('finds an address in any case', async () => {
     const { create, keys, viewer } = await onRecord()
     expect((await create(keys.account, { title: 'Call', assignee_email: viewer.email.toUpperCase() })).body.assignee_user_id).toBe(
       viewer.id,
     )
   })
 
-  it('notifies the assignee in sentences', async () => {
+  test('notifies the assignee in sentences', async () => {
     const { create, keys, member, viewer } = await onRecord()
     const timed = await create(member, { title: 'Call', assignee_user_id: viewer.id, due_date: '2026-03-31', due_time: '14:30' })
     await create(keys.account, { title: 'Mail', assignee_user_id: viewer.id })
@@ -399,7 +399,7 @@ describe('the assignee and the assigner', () => {
 })
 
 describe('the tasks of a record', () => {
-  it('are listed with open ones first by due date, those without one last, then completed ones, newest first', async () => {
+  test('are listed with open ones first by due date, those without one last, then completed ones, newest first', async () => {
     const { create, member, path } = await onRecord()
     const made: Record<string, number> = {}
     for (const [title, body] of Object.entries({
@@ -431,7 +431,7 @@ describe('the tasks of a record', () => {
     expect((await app.as(member).get(`${path}/count`)).body).toEqual({ open: 5, total: 7 })
   })
 
-  it('are readable with a read-only key, but not with a key of another account', async () => {
+  test('are readable with a read-only key, but not with a key of another account', async () => {
     const { create, keys, member, path } = await onRecord()
     await create(member, { title: 'Call' })
     expect((await app.as(keys.accountReadOnly).get(`${path}/list`)).body).toHaveLength(1)
@@ -441,7 +441,7 @@ describe('the tasks of a record', () => {
     expect((await app.as(null).get(`${path}/list`)).status).toBe(401)
   })
 
-  it.each([
+  test.each([
     ['status=closed', 'status'],
     ['limit=ten', 'limit'],
     ['offset=1.5', 'offset'],
@@ -457,7 +457,7 @@ const ids = (path: string) => {
 }
 
 describe('getting a task', () => {
-  it('returns the row with its comments and subscribers, the same on RPC', async () => {
+  test('returns the row with its comments and subscribers, the same on RPC', async () => {
     const { create, member, viewer, keys, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     for (let number = 1; number <= 21; number++)
@@ -482,7 +482,7 @@ describe('getting a task', () => {
     expect((await app.as(keys.account).get(`/api/task/${task.id}/get`)).body.subscribed).toBe(false)
   })
 
-  it('is read by the same plan for all tasks, also with many comments', async () => {
+  test('is read by the same plan for all tasks, also with many comments', async () => {
     const { create, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     await app.db.execute(sql`insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
@@ -508,14 +508,14 @@ describe('getting a task', () => {
     }
   })
 
-  it('has no record title if the table has no text field', async () => {
+  test('has no record title if the table has no text field', async () => {
     const account = await app.account()
     const { id: table, records } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'long_text' }], records: [{}] })
     const { body } = await app.as(account.member).post(`/api/tasks/onRecord/${table}/${records[0]}/create`, { title: 'Call' })
     expect((await app.as(account.member).get(`/api/task/${body.id}/get`)).body.record_title).toBeNull()
   })
 
-  it('succeeds while the title field is being deleted', async () => {
+  test('succeeds while the title field is being deleted', async () => {
     const { create, member, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const title = async () => (await app.as(member).get(`/api/task/${task.id}/get`)).body.record_title
@@ -526,7 +526,7 @@ describe('getting a task', () => {
     expect(await title()).toBeNull()
   })
 
-  it('refuses callers who cannot read it, in any account', async () => {
+  test('refuses callers who cannot read it, in any account', async () => {
     const { create, id, member, keys, outsider } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const refusals: [Caller, number, string][] = [
@@ -554,7 +554,7 @@ describe('getting a task', () => {
     }
   })
 
-  it('fails once the table is deleted', async () => {
+  test('fails once the table is deleted', async () => {
     const { create, member, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     await app.db.execute(sql`update tables set deleted_at = now() where id = ${table}`)
@@ -564,7 +564,7 @@ describe('getting a task', () => {
 })
 
 describe('marking a task', () => {
-  it('changes it once, and notifies the other subscribers', async () => {
+  test('changes it once, and notifies the other subscribers', async () => {
     const { create, member, viewer } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const mark = async (verb: string, caller: Caller = viewer) => (await app.as(caller).post(`/api/task/${task.id}/${verb}`)).body
@@ -589,7 +589,7 @@ describe('marking a task', () => {
     expect((await told(viewer.id)).map(({ event_type }) => event_type)).toEqual(['TASK_ASSIGNED'])
   })
 
-  it('succeeds for one of many concurrent calls', async () => {
+  test('succeeds for one of many concurrent calls', async () => {
     const { create, member, keys, viewer } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const answers = await Promise.all(
@@ -602,7 +602,7 @@ describe('marking a task', () => {
     ).toBeLessThanOrEqual(2)
   })
 
-  it('fails if the task is deleted at the same moment', async () => {
+  test('fails if the task is deleted at the same moment', async () => {
     const { create, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const commit = await holding(sql`delete from tasks where id = ${task.id}`)
@@ -613,7 +613,7 @@ describe('marking a task', () => {
     expect([status, body.message]).toEqual([404, 'Task not found'])
   })
 
-  it('is allowed for the creator, the assignee, and account keys in context, as the owner', async () => {
+  test('is allowed for the creator, the assignee, and account keys in context, as the owner', async () => {
     const { create, member, viewer, admin, owner, keys } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const mark = async (caller: Caller) => {
@@ -637,7 +637,7 @@ describe('marking a task', () => {
       })
   })
 
-  it('does not notify former members', async () => {
+  test('does not notify former members', async () => {
     const { create, member, viewer, space } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${viewer.id}`)
@@ -646,7 +646,7 @@ describe('marking a task', () => {
     expect((await app.as(viewer).post(`/api/task/${task.id}/markUndone`)).status).toBe(403)
   })
 
-  it('refuses every body', async () => {
+  test('refuses every body', async () => {
     const { create, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     for (const init of [{}, { body: '' }, { body: '{}', headers: { 'content-type': 'application/json' } }])

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { writeExport } from '../src/csv/export-file.ts'
 import { openTemporaryFile, readToEnd } from '../src/platform/bytes/temporary-files.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -20,11 +20,11 @@ const app = await testApp({ DATA_DIR: dataDir })
 const leftByStart = await readdir(folder)
 await rm(join(folder, 'in use'))
 
-it('what a killed process has left behind is deleted at the start, and a file of a running one is not', () => {
+test('what a killed process has left behind is deleted at the start, and a file of a running one is not', () => {
   expect(leftByStart).toEqual(['in use'])
 })
 
-it('has no name while it is open, and is read from its beginning', async () => {
+test('has no name while it is open, and is read from its beginning', async () => {
   const file = await openTemporaryFile(dataDir)
   expect(await readdir(folder)).toEqual([])
   const text = 'x'.repeat(600_000)
@@ -33,14 +33,14 @@ it('has no name while it is open, and is read from its beginning', async () => {
   expect(file.fd).toBe(-1)
 })
 
-it('is closed when it is not read', async () => {
+test('is closed when it is not read', async () => {
   const file = await openTemporaryFile(dataDir)
   const content = readToEnd(file)
   await new Promise((resolve) => content.once('close', resolve).destroy())
   expect(file.fd).toBe(-1)
 })
 
-it('an account has at most twenty exports open, and may begin another when one of them is closed', async () => {
+test('an account has at most twenty exports open, and may begin another when one of them is closed', async () => {
   const account = await app.account()
   const { id } = await makeTable(app, account)
   const table = { id, name: 'Table', space_id: account.space, account_id: account.id, version: 1, role: 'admin' as const }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp, { type Sharp } from 'sharp'
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { thumbnailKey, thumbnailKeys } from '../src/files/thumbnails/thumbnail-keys.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -68,18 +68,18 @@ async function colourAt(bytes: Buffer, left: number, top: number): Promise<strin
 }
 
 describe('a thumbnail', () => {
-  it.each([160, 320, 640, 1280])('is %i pixels wide, in proportion', async (width) => {
+  test.each([160, 320, 640, 1280])('is %i pixels wide, in proportion', async (width) => {
     const { format, height, ...made } = await thumbnailOf(await plain(2000, 1000).jpeg().toBuffer(), width)
     expect([format, made.width, height]).toEqual(['webp', width, width / 2])
   })
 
-  it.each(['jpeg', 'png', 'webp', 'gif', 'avif'] as const)('is made of %s, whatever the upload called it', async (format) => {
+  test.each(['jpeg', 'png', 'webp', 'gif', 'avif'] as const)('is made of %s, whatever the upload called it', async (format) => {
     const { width, height, bytes } = await thumbnailOf(await plain(400, 300).toFormat(format).toBuffer())
     expect([width, height]).toEqual([160, 120])
     expect(await colourAt(bytes, 80, 60)).toBe('red')
   })
 
-  it('is never larger than the image', async () => {
+  test('is never larger than the image', async () => {
     for (const [width, height] of [
       [1, 1],
       [100, 50],
@@ -89,13 +89,13 @@ describe('a thumbnail', () => {
       expect(await thumbnailOf(await plain(width, height).png().toBuffer())).toMatchObject({ width, height })
   })
 
-  it('of a very high or wide image has at least one pixel, and is at most four times as high as asked for', async () => {
+  test('of a very high or wide image has at least one pixel, and is at most four times as high as asked for', async () => {
     expect(await thumbnailOf(await plain(2, 20_000).png().toBuffer())).toMatchObject({ width: 1, height: 640 })
     expect(await thumbnailOf(await plain(20_000, 2).png().toBuffer())).toMatchObject({ width: 160, height: 1 })
     expect(await thumbnailOf(await plain(1280, 30_000).png().toBuffer(), 1280)).toMatchObject({ height: 5120 })
   })
 
-  it.each([1, 2, 3, 4, 5, 6, 7, 8])('stands upright when the camera noted orientation %i', async (orientation) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('stands upright when the camera noted orientation %i', async (orientation) => {
     // A white picture with a red, a green and a blue corner, stored so that the tag turns it back.
     const corner = (background: string) => ({ create: { width: 60, height: 40, channels: 3 as const, background } })
     const seen = await plain(200, 100, '#ffffff')
@@ -113,7 +113,7 @@ describe('a thumbnail', () => {
     expect(await Promise.all(corners)).toEqual(['red', 'green', 'blue', 'white'])
   })
 
-  it('has no metadata of the image', async () => {
+  test('has no metadata of the image', async () => {
     const exif = { IFD0: { Artist: 'Ada Admin' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '48/1 8/1 0/1' } }
     for (const format of ['jpeg', 'png', 'webp', 'avif'] as const) {
       const image = await plain(300, 200)
@@ -128,7 +128,7 @@ describe('a thumbnail', () => {
     }
   })
 
-  it.each(['gif', 'webp'] as const)('shows the first frame of an animated %s', async (format) => {
+  test.each(['gif', 'webp'] as const)('shows the first frame of an animated %s', async (format) => {
     const frames = [await plain(200, 100).png().toBuffer(), await plain(200, 100, '#0000ff').png().toBuffer()]
     const animated = await sharp(frames, { join: { animated: true } })
       .toFormat(format)
@@ -139,7 +139,7 @@ describe('a thumbnail', () => {
     expect(await colourAt(bytes, 80, 40)).toBe('red')
   })
 
-  it('is made of a JPEG for print, and of a PNG with 16 bits and transparency', async () => {
+  test('is made of a JPEG for print, and of a PNG with 16 bits and transparency', async () => {
     const print = await plain(300, 200).toColourspace('cmyk').jpeg().toBuffer()
     expect((await sharp(print).metadata()).space).toBe('cmyk')
     const printed = await thumbnailOf(print)
@@ -155,7 +155,7 @@ describe('a thumbnail', () => {
     expect(Math.abs((data[3] ?? 0) - 128)).toBeLessThan(3)
   })
 
-  it('is made of a large image of few bytes that has less than 50 megapixels', async () => {
+  test('is made of a large image of few bytes that has less than 50 megapixels', async () => {
     expect(await thumbnailOf(blackPng(7_000, 7_000))).toMatchObject({ width: 160, height: 160 })
     expect(await thumbnailOf(blackPng(65_535, 1))).toMatchObject({ width: 160, height: 1 })
   })
@@ -164,7 +164,7 @@ describe('a thumbnail', () => {
 describe('no thumbnail', () => {
   const image = plain(400, 300)
 
-  it.each([
+  test.each([
     ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', 'image/svg+xml', 'image/svg+xml'],
     ['an SVG that is called PNG', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', 'image/png', 'image/png'],
     ['an SVG with an XML declaration', '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', 'image/png', 'application/xml'],
@@ -179,7 +179,7 @@ describe('no thumbnail', () => {
 
   const heic = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypheic\0\0\0\0mif1heic'), Buffer.alloc(100)])
 
-  it.each([
+  test.each([
     ['HEIC', () => heic, 'image/heic'],
     ['TIFF', () => image.tiff().toBuffer(), 'image/tiff'],
     ['a PNG that ends early', async () => (await noise(400, 300).png().toBuffer()).subarray(0, 60_000), 'image/png'],
@@ -205,12 +205,12 @@ describe('no thumbnail', () => {
     expect(await refusal(await upload(bytes))).toEqual([415, `No thumbnail of ${type}`])
   })
 
-  it.each(['', '0', '161', '0160', '160.0', '1e2', '-160', 'abc', '160&w=320', '1280%00'])('has the width %j', async (width) => {
+  test.each(['', '0', '161', '0160', '160.0', '1e2', '-160', 'abc', '160&w=320', '1280%00'])('has the width %j', async (width) => {
     const path = await upload(await image.png().toBuffer())
     expect(await refusal(path, width)).toEqual([400, 'w: must be 160, 320, 640 or 1280'])
   })
 
-  it('is given of bytes of an earlier release, which has not looked at them, unless they are an image', async () => {
+  test('is given of bytes of an earlier release, which has not looked at them, unless they are an image', async () => {
     const [text, picture] = [
       await upload('hello', { type: 'image/png' }),
       await upload(await image.png().toBuffer(), { type: 'text/plain' }),
@@ -224,7 +224,7 @@ describe('no thumbnail', () => {
 describe('asking for a thumbnail', () => {
   const png = plain(400, 300).png().toBuffer()
 
-  it('answers like the file: headers, HEAD, 304, and no range', async () => {
+  test('answers like the file: headers, HEAD, 304, and no range', async () => {
     const path = await upload(await png, { name: 'roof "1".png' })
     const { status, headers, bytes } = await thumbnail(path)
     expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([200, 'image/webp', String(bytes.length)])
@@ -249,7 +249,7 @@ describe('asking for a thumbnail', () => {
     expect((await thumbnail(await upload('hello'), 160, { headers: { 'if-none-match': '*' } })).status).toBe(415)
   })
 
-  it('is allowed for readers of the record only, before the width is judged', async () => {
+  test('is allowed for readers of the record only, before the width is judged', async () => {
     const path = await upload(await png)
     const colleague = await app.person(account.id, 'Carl Colleague')
     for (const width of [160, 'wrong'] as const) {
@@ -265,7 +265,7 @@ describe('asking for a thumbnail', () => {
     expect((await refusal('no-such-file'))[0]).toBe(404)
   })
 
-  it('is 404 once the record is deleted', async () => {
+  test('is 404 once the record is deleted', async () => {
     const { body } = await app.as(account.member).post(`${table.path}/records/create`, { data: {} })
     const as = app.as(account.member)
     const data = (await png).toString('base64')
@@ -275,7 +275,7 @@ describe('asking for a thumbnail', () => {
     expect(await refusal(path)).toEqual([404, 'File not found'])
   })
 
-  it('makes it once, also for many callers at the same time', async () => {
+  test('makes it once, also for many callers at the same time', async () => {
     const path = await upload(await png)
     const { storage } = app.deps
     const written: string[] = []
@@ -292,7 +292,7 @@ describe('asking for a thumbnail', () => {
     expect(await isStored(thumbnailKey(path, 160))).toBe(true)
   })
 
-  it('is counted and timed', async () => {
+  test('is counted and timed', async () => {
     const counted = async (outcome: string) => {
       const [, count = 0] =
         new RegExp(`^gridpost_thumbnails_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(await app.deps.metrics.text(app.deps)) ?? []
@@ -305,7 +305,7 @@ describe('asking for a thumbnail', () => {
     expect(await app.deps.metrics.text(app.deps)).toMatch(/^gridpost_thumbnail_seconds_count [1-9]/m)
   })
 
-  it('goes on for others when one of the callers hangs up', async () => {
+  test('goes on for others when one of the callers hangs up', async () => {
     const path = await upload(await noise(3_000, 2_000).png().toBuffer())
     const impatient = new AbortController()
     const left = thumbnail(path, 640, { signal: impatient.signal })
@@ -320,7 +320,7 @@ describe('the thumbnails of a file', () => {
   const png = plain(400, 300).png().toBuffer()
   const storedOf = (path: string) => Promise.all([path, ...thumbnailKeys(path)].map((key) => isStored(key)))
 
-  it('are deleted with it', async () => {
+  test('are deleted with it', async () => {
     const path = await upload(await png)
     for (const width of [160, 320, 640, 1280]) await thumbnail(path, width)
     expect(await storedOf(path)).toEqual([true, true, true, true, true])
@@ -328,7 +328,7 @@ describe('the thumbnails of a file', () => {
     expect(await storedOf(path)).toEqual([false, false, false, false, false])
   })
 
-  it('are neither files nor orphans, and are deleted when the file is gone', async () => {
+  test('are neither files nor orphans, and are deleted when the file is gone', async () => {
     const path = await upload(await png)
     await app
       .as(account.member)

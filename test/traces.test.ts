@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Deps } from '../src/platform/context.ts'
 import { openTracer } from '../src/platform/tracing/opentelemetry.ts'
 import { readTracing } from '../src/platform/tracing/settings.ts'
@@ -92,7 +92,7 @@ beforeEach(() => {
   spans.length = 0
 })
 
-it('a trace leads from the request of a caller through SQL to the job and the SMTP dialogue', async () => {
+test('a trace leads from the request of a caller through SQL to the job and the SMTP dialogue', async () => {
   const account = await app.account()
   const table = await makeTable(app, account, { records: [{ name: 'Secret Name' }] })
   const integration = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, {
@@ -164,7 +164,7 @@ it('a trace leads from the request of a caller through SQL to the job and the SM
   )
 })
 
-it('each request has its own trace, and its statements stay in it while others run', async () => {
+test('each request has its own trace, and its statements stay in it while others run', async () => {
   const { keys } = await app.account()
   spans.length = 0
   const ids = Array.from({ length: 40 }, (_, index) => (index + 1).toString(16).padStart(32, 'a'))
@@ -178,7 +178,7 @@ it('each request has its own trace, and its statements stay in it while others r
   await vi.waitFor(isWhole, { timeout: 20_000 })
 })
 
-it('a malformed traceparent counts as absent, and a fault marks the span', async () => {
+test('a malformed traceparent counts as absent, and a fault marks the span', async () => {
   await app.as(null).get('/api/spaces/list', { traceparent: 'nonsense' })
   await vi.waitFor(() => expect(spans.find(({ name }) => name === 'GET /api/spaces/list')).toBeDefined(), { timeout: 20_000 })
   const request = spans.find(({ name }) => name === 'GET /api/spaces/list')
@@ -194,7 +194,7 @@ it('a malformed traceparent counts as absent, and a fault marks the span', async
   expect([failed?.status.code, attribute(failed, 'error.type')]).toEqual([2, '42P01'])
 })
 
-it('a caller who does not sample is followed', async () => {
+test('a caller who does not sample is followed', async () => {
   const { keys } = await app.account()
   const unsampled = 'b'.repeat(32)
   await app.as(keys.account).get('/api/spaces/list', { traceparent: `00-${unsampled}-${CALLER}-00` })
@@ -203,7 +203,7 @@ it('a caller who does not sample is followed', async () => {
   expect(inTrace(unsampled)).toEqual([])
 })
 
-it('protobuf is the default, and a collector that is gone holds up nobody', async () => {
+test('protobuf is the default, and a collector that is gone holds up nobody', async () => {
   const { OTEL_EXPORTER_OTLP_PROTOCOL: _, ...byDefault } = environment
   const second = tracerOf(byDefault)
   second.open('over protobuf', { kind: 'server' })?.end()
@@ -217,21 +217,21 @@ describe('a process of the service', () => {
   const importedWith = async (variables: Record<string, string>) =>
     (await importsOfService(variables)).filter((name) => name.startsWith('@opentelemetry/'))
 
-  it('imports nothing of OpenTelemetry unless the OTEL_* variables ask for traces', async () => {
+  test('imports nothing of OpenTelemetry unless the OTEL_* variables ask for traces', async () => {
     expect(await importedWith({ OTEL_SERVICE_NAME: 'not enough' })).toEqual([])
     expect(await importedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })).toContain('@opentelemetry/sdk-trace')
   }, 60_000)
 })
 
 describe('the OTEL_* variables', () => {
-  it.each([
+  test.each([
     ['nothing', {}],
     ['OTEL_SDK_DISABLED', { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: 'true' }],
     ['OTEL_TRACES_EXPORTER=none', { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_EXPORTER: 'none' }],
     ['only a name', { OTEL_SERVICE_NAME: 'x' }],
   ])('%s: no traces', (_, variables) => expect(readTracing(variables)).toBeUndefined())
 
-  it('ask for traces by an endpoint or an exporter', () => {
+  test('ask for traces by an endpoint or an exporter', () => {
     expect(readTracing({ OTEL_TRACES_EXPORTER: 'otlp' })).toEqual({
       protocol: 'http/protobuf',
       sampler: 'parentbased_always_on',
@@ -246,7 +246,7 @@ describe('the OTEL_* variables', () => {
     })
   })
 
-  it.each([
+  test.each([
     ['OTEL_TRACES_EXPORTER', 'zipkin', 'must be otlp or none'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'must be http/protobuf or http/json'],
     ['OTEL_TRACES_SAMPLER', 'sometimes', 'must be one of always_on, '],

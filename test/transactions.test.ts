@@ -1,5 +1,5 @@
 /** Transactions of hand-written statements and of Prisma, on a database whose statements are listed. */
-import { afterAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
 import { isOutage } from '../src/platform/http/errors.ts'
 import { testDatabase } from './support/database.ts'
@@ -28,7 +28,7 @@ const failing = () => db.query(sql`select 1 / ${0}::int`)
 /** The statements of a transaction, without their tables. */
 const kinds = () => texts.map((text) => /\w+/.exec(text)?.[0]?.toUpperCase())
 
-it('takes no connection until its first statement', async () => {
+test('takes no connection until its first statement', async () => {
   const result = await db.transaction(async () => {
     expect(db.inTransaction()).toBe(true)
     expect(db.load().busy).toBe(0)
@@ -37,7 +37,7 @@ it('takes no connection until its first statement', async () => {
   expect([result, texts, db.inTransaction()]).toEqual(['done', [], false])
 })
 
-it('is one for statements, for Prisma and for a transaction inside, and sees its own writes', async () => {
+test('is one for statements, for Prisma and for a transaction inside, and sees its own writes', async () => {
   const [own, models, inner] = [newName(), newName(), newName()]
   await db.transaction(async () => {
     await db.prisma.account.create({ data: { name: models, createdAt: new Date() } })
@@ -51,7 +51,7 @@ it('is one for statements, for Prisma and for a transaction inside, and sees its
   expect(db.load().busy).toBe(0)
 })
 
-it('is rolled back as a whole, with what Prisma makes of several statements', async () => {
+test('is rolled back as a whole, with what Prisma makes of several statements', async () => {
   const [own, models] = [newName(), newName()]
   const nested = {
     name: models,
@@ -72,7 +72,7 @@ it('is rolled back as a whole, with what Prisma makes of several statements', as
   expect(await countOf(models)).toBe(1)
 })
 
-it('of several requests at once are apart, whichever is rolled back', async () => {
+test('of several requests at once are apart, whichever is rolled back', async () => {
   const names = Array.from({ length: 9 }, newName)
   const results = await Promise.allSettled(
     names.map((name, index) =>
@@ -90,7 +90,7 @@ it('of several requests at once are apart, whichever is rolled back', async () =
   expect(await countOf(...names)).toBe(kept.length)
 })
 
-it('begins in the round trip of its first statement if that is prepared', async () => {
+test('begins in the round trip of its first statement if that is prepared', async () => {
   for (let use = 0; use < 3; use++) await insert(newName(), 'insert-account')
   texts.length = 0
   const [first, second] = [newName(), newName()]
@@ -107,7 +107,7 @@ it('begins in the round trip of its first statement if that is prepared', async 
   expect(await countOf(first, second)).toBe(2)
 })
 
-it('fails by a first statement that is prepared and fails, and the connection serves the next', async () => {
+test('fails by a first statement that is prepared and fails, and the connection serves the next', async () => {
   const refused = () => db.query(sql`insert into accounts (name, created_at) values (${null}, now())`, 'refused')
   for (let use = 0; use < 5; use++) {
     await expect(db.transaction(refused)).rejects.toThrow('null value in column "name"')
@@ -116,7 +116,7 @@ it('fails by a first statement that is prepared and fails, and the connection se
   expect(db.load().busy).toBe(0)
 })
 
-it('begins once for statements that are sent together', async () => {
+test('begins once for statements that are sent together', async () => {
   const names = Array.from({ length: 4 }, newName)
   await db.transaction(() => Promise.all(names.map((name, index) => insert(name, index % 2 ? 'insert-account' : undefined))))
   expect(kinds().filter((kind) => kind === 'BEGIN').length).toBeLessThanOrEqual(1)
@@ -129,7 +129,7 @@ it('begins once for statements that are sent together', async () => {
   expect(await countOf(...names)).toBe(4)
 })
 
-it('is not taken for committed after an error that its function has swallowed', async () => {
+test('is not taken for committed after an error that its function has swallowed', async () => {
   const name = newName()
   const attempt = db.transaction(async () => {
     await insert(name)
@@ -139,7 +139,7 @@ it('is not taken for committed after an error that its function has swallowed', 
   expect([await countOf(name), db.load().busy]).toEqual([0, 0])
 })
 
-it('is over for statements that its function did not wait for', async () => {
+test('is over for statements that its function did not wait for', async () => {
   const { promise: end, resolve } = Promise.withResolvers<void>()
   const name = newName()
   const { late } = await db.transaction(async () => {
@@ -151,7 +151,7 @@ it('is over for statements that its function did not wait for', async () => {
   expect([await countOf(name), db.load().busy]).toEqual([1, 0])
 })
 
-it('fails as an outage if its connection is lost, and the next has another', async () => {
+test('fails as an outage if its connection is lost, and the next has another', async () => {
   const name = newName()
   const attempt = db.transaction(async () => {
     await insert(name)
@@ -167,7 +167,7 @@ it('fails as an outage if its connection is lost, and the next has another', asy
   expect([await countOf(name), db.load().busy]).toEqual([0, 0])
 })
 
-it('of one statement is sent without BEGIN and COMMIT, and runs no second one', async () => {
+test('of one statement is sent without BEGIN and COMMIT, and runs no second one', async () => {
   const [alone, second, joined] = [newName(), newName(), newName()]
   await db.oneStatement(() => insert(alone))
   expect(kinds()).toEqual(['INSERT'])

@@ -1,6 +1,6 @@
 /** Processes of the previous release and of this one at the same time: each goes on with what the other has written. */
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { undocumented } from './support/documented.ts'
 import { call, signIn } from './support/programs.ts'
 import { openReleases, type Release } from './support/releases.ts'
@@ -104,10 +104,10 @@ async function expectSameAnswers(): Promise<void> {
     }
 }
 
-it('answer alike about the data of the previous release', expectSameAnswers)
+test('answer alike about the data of the previous release', expectSameAnswers)
 
 describe.each(DIRECTIONS)('what the %s release has written, at the %s release', (writer, reader) => {
-  it('a session and a key are valid', async () => {
+  test('a session and a key are valid', async () => {
     const cookie = await signIn(releases.url(`${writer} web`), member)
     expect(await get(reader, '/api/auth/me', { cookie })).toMatchObject({ email: member.email })
     const { secret } = await post(writer, '/api/keys/create', { kind: 'personal', name: fresh('Key') }, { cookie })
@@ -117,7 +117,7 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
     })
   })
 
-  it('a record is read, found and changed', async () => {
+  test('a record is read, found and changed', async () => {
     const { id, data } = await addContact(writer)
     const path = `/api/table/${contacts}/record/${id}`
     expect(await get(reader, `${path}/get`)).toMatchObject({ id, data: { company: 'Upgraders' } })
@@ -131,14 +131,14 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
     expect((await call(releases.url(`${writer} web`), `${path}/get`, { key: keys.account })).status).toBe(404)
   })
 
-  it('a request is repeated under its Idempotency-Key', async () => {
+  test('a request is repeated under its Idempotency-Key', async () => {
     const body = { data: { name: fresh('Contact'), company: 'Once' } }
     const headers = { 'idempotency-key': randomUUID() }
     const first = await post(writer, `/api/table/${contacts}/records/create`, body, { headers })
     expect(await post(reader, `/api/table/${contacts}/records/create`, body, { headers })).toEqual(first)
   })
 
-  it('a cursor leads to the next page', async () => {
+  test('a cursor leads to the next page', async () => {
     const page = { limit: 2, order_by: 'company' }
     const { body, headers } = await send(writer, `/api/table/${contacts}/records/query`, { body: page })
     const next = { ...page, cursor: headers.get('x-next-cursor') }
@@ -150,7 +150,7 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
     expect([...body, ...second].map(({ id }: Row) => id)).toHaveLength(4)
   })
 
-  it('a table with fields of all types and a view take records', async () => {
+  test('a table with fields of all types and a view take records', async () => {
     const cookie = await signIn(releases.url(`${writer} web`), owner)
     const options = { options: ['Open', 'Done'], decimals: 2, table: contacts }
     const takes = { select: ['options'], multi_select: ['options'], number: ['decimals'], lookup: ['table'], multi_lookup: ['table'] }
@@ -187,7 +187,7 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
     expect(await post(reader, `/api/table/${id}/records/query`)).toMatchObject([{ later: 'Now' }])
   })
 
-  it('a task is changed, commented and done', async () => {
+  test('a task is changed, commented and done', async () => {
     const { id: record } = await addContact(writer)
     const task = await post(writer, `/api/tasks/onRecord/${contacts}/${record}/create`, {
       title: fresh('Task'),
@@ -205,14 +205,14 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
     expect(other).toEqual(first)
   })
 
-  it('a file is downloaded', async () => {
+  test('a file is downloaded', async () => {
     const { id } = await addContact(writer)
     const file = { field_id: 'documents', name: 'note.txt', type: 'text/plain', data: Buffer.from('Hello').toString('base64') }
     const [{ path }] = await post(writer, `/api/table/${contacts}/record/${id}/files/create`, file)
     expect(await get(reader, `/api/file/${path}`)).toBe('Hello')
   })
 
-  it('a change arrives in a stream of events, and in one that is resumed', async () => {
+  test('a change arrives in a stream of events, and in one that is resumed', async () => {
     const listen = (release: Release, lastId?: string) => openStream(releases.url(`${release} web`), keys.account, lastId)
     const { id: record } = await addContact(writer)
     const addTask = () => post(writer, `/api/tasks/onRecord/${contacts}/${record}/create`, { title: fresh('Task') })
@@ -232,7 +232,7 @@ describe.each(DIRECTIONS)('what the %s release has written, at the %s release', 
 describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s release alone', (sender, worker) => {
   beforeAll(() => run('previous web', 'current web', `${worker} worker`))
 
-  it('mails are sent, also through an integration with a password', async () => {
+  test('mails are sent, also through an integration with a password', async () => {
     const cookie = await signIn(releases.url(`${sender} web`), owner)
     const addresses = [await sendMail(sender), await sendMail(sender, await addIntegration(sender, cookie))]
     for (const address of addresses) await untilMailed(address)
@@ -240,7 +240,7 @@ describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s releas
     expect(mail?.email).toMatchObject({ subject: 'For Upgraders', from: { address: 'sales@demo.example' } })
   })
 
-  it('replies become comments', async () => {
+  test('replies become comments', async () => {
     const address = await sendMail(sender)
     await untilMailed(address)
     const [mail] = mailsTo(address)
@@ -253,7 +253,7 @@ describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s releas
     await expect.poll(async () => (await received()).length).toBe(1)
   })
 
-  it('invitations are sent', async () => {
+  test('invitations are sent', async () => {
     const cookie = await signIn(releases.url(`${sender} web`), owner)
     const email = `${fresh('colleague').replace(' ', '-')}@demo.example`
     await post(sender, `/api/space/${space_id}/members/add`, { email, role: 'viewer' }, { cookie })
@@ -274,14 +274,14 @@ describe('the change of a type', () => {
     return { job, state, cell }
   }
 
-  it('that the previous release began is done by a worker of this one', async () => {
+  test('that the previous release began is done by a worker of this one', async () => {
     await run('previous web', 'current web', 'current worker')
     const { state, cell } = await started('previous')
     await expect.poll(() => state('previous')).toBe('done')
     expect([await state('current'), await cell()]).toEqual(['done', 12])
   })
 
-  it('that this release began waits for a worker of this one', async () => {
+  test('that this release began waits for a worker of this one', async () => {
     await run('previous web', 'current web', 'previous worker')
     const { state, cell } = await started('current')
     // The worker is at work: what comes later is done.
@@ -292,7 +292,7 @@ describe('the change of a type', () => {
     expect(await cell()).toBe(12)
   })
 
-  it('that this release refused is failed for the previous one', async () => {
+  test('that this release refused is failed for the previous one', async () => {
     await run('previous web', 'current web', 'current worker')
     const { job, state } = await started('current', 'twelve')
     await expect.poll(() => state('current')).toBe('refused')
@@ -300,7 +300,7 @@ describe('the change of a type', () => {
   })
 })
 
-it('a worker of each release leaves the indexes of the other alone', async () => {
+test('a worker of each release leaves the indexes of the other alone', async () => {
   await run('previous web', 'current web', 'previous worker')
   const cookie = await signIn(releases.url('previous web'), owner)
   const fields = [
@@ -353,10 +353,10 @@ it('a worker of each release leaves the indexes of the other alone', async () =>
   for (const [name, oid] of second) expect([name, third.get(name)]).toEqual([name, oid])
 }, 120_000)
 
-it('answer alike about the data of both releases', expectSameAnswers)
+test('answer alike about the data of both releases', expectSameAnswers)
 
 describe('after the way back', () => {
-  it('the previous release sends mails that waited for their server', async () => {
+  test('the previous release sends mails that waited for their server', async () => {
     await run('current web', 'current worker')
     const cookie = await signIn(releases.url('current web'), owner)
     const integration = await addIntegration('current', cookie)

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { call, programs } from './support/programs.ts'
 import { openReleases } from './support/releases.ts'
 
@@ -64,7 +64,7 @@ async function untilAnswered(name: Parameters<typeof url>[0]): Promise<void> {
   await Promise.race([writing.then(() => {}), expect.poll(() => answered.get(url(name)) ?? 0).toBeGreaterThan(before + 12)])
 }
 
-it('loses no acknowledged write while the processes are replaced one by one, and put back', async () => {
+test('loses no acknowledged write while the processes are replaced one by one, and put back', async () => {
   await run('previous all')
   upstreams = [url('previous all')]
   const tables = await call(url('previous all'), `/api/space/${space_id}/tables/list`, { key: keys.account })
@@ -122,7 +122,7 @@ const [tagged] =
 
 // A clone without tags, or a copy without git, has only the archive.
 if (!tagged) console.log(`Not compared with the tag ${previous.tag}, which this clone does not have`)
-it.skipIf(!tagged)(`runs the source of the tag ${previous.tag}`, () => {
+test.skipIf(!tagged)(`runs the source of the tag ${previous.tag}`, () => {
   const paths = ['package.json', 'src', 'prisma/migrations']
   const tree = spawnSync('git', ['ls-tree', '-r', '-z', '--format=%(objectname) %(path)', tagged ?? '', ...paths], { encoding: 'utf8' })
   const files = tree.stdout.split('\0').filter(Boolean)

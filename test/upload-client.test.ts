@@ -1,7 +1,7 @@
 /** Uploads by the typed client, to the service. */
 import { createHash, randomBytes } from 'node:crypto'
 import { TRPCClientError } from '@trpc/client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { UPLOAD_PATHS, type UploadName } from '../src/files/client/upload-request.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { apiDocument } from '../src/router.ts'
@@ -39,21 +39,21 @@ const failure = (upload: Promise<unknown>) =>
     },
   )
 
-it('the client knows every operation that takes a file by PUT', async () => {
+test('the client knows every operation that takes a file by PUT', async () => {
   const { paths } = (await apiDocument()) as { paths: Record<string, { put?: { operationId: string } }> }
   const putting = Object.entries(paths).filter(([, { put }]) => put)
   expect(putting.map(([path]) => path).sort()).toEqual(Object.values(UPLOAD_PATHS).sort())
 })
 
 describe.each(Object.entries(UPLOADS))('%s', (_, upload) => {
-  it('stores the bytes of a file under its name and type', async () => {
+  test('stores the bytes of a file under its name and type', async () => {
     const file = new File(['hello'], 'Ängebot "1"; 見.txt', { type: 'text/plain; charset=utf-8' })
     const stored = await upload(as.rpc, file)
     expect(stored).toMatchObject({ name: 'Ängebot "1"; 見.txt', size: 5, type: 'text/plain; charset=utf-8' })
     expect((await as.get(`/api/file/${stored.path}`)).body).toBe('hello')
   })
 
-  it('is refused with the error of the service', async () => {
+  test('is refused with the error of the service', async () => {
     const unnamed = await failure(upload(as.rpc, new File([], '..')))
     expect(unnamed.data).toMatchObject({ httpStatus: 400, code: 'BAD_REQUEST', issues: [{ path: ['name'], message: 'must name a file' }] })
     const unknown = await failure(upload(app.as(null).rpc, new File(['x'.repeat(MB)], 'a')))
@@ -61,7 +61,7 @@ describe.each(Object.entries(UPLOADS))('%s', (_, upload) => {
   })
 })
 
-it('an upload is refused if another account calls, and if a key calls where only sessions may', async () => {
+test('an upload is refused if another account calls, and if a key calls where only sessions may', async () => {
   const file = new File(['a'], 'a')
   const foreign = await failure(app.as(account.outsider).rpc.upload('comments.upload', record, file))
   expect(foreign.data).toMatchObject({ httpStatus: 404, message: 'Table not found' })
@@ -69,7 +69,7 @@ it('an upload is refused if another account calls, and if a key calls where only
   expect(byKey.data).toMatchObject({ httpStatus: 403, message: 'API endpoint not available to API keys' })
 })
 
-it('a stream of unknown size is stored whole, with its progress', async () => {
+test('a stream of unknown size is stored whole, with its progress', async () => {
   const chunk = randomBytes(MB)
   const steps: number[] = []
   async function* chunks() {
@@ -84,7 +84,7 @@ it('a stream of unknown size is stored whole, with its progress', async () => {
   expect(rows).toEqual([{ sha256: sha256.digest('hex') }])
 })
 
-it('one byte over the limit is 413, from bytes and from a stream', async () => {
+test('one byte over the limit is 413, from bytes and from a stream', async () => {
   const over = Buffer.alloc(50 * MB + 1)
   async function* chunks() {
     for (let start = 0; start < over.length; start += MB) yield over.subarray(start, start + MB)
@@ -95,7 +95,7 @@ it('one byte over the limit is 413, from bytes and from a stream', async () => {
   }
 })
 
-it('an aborted upload leaves nothing', async () => {
+test('an aborted upload leaves nothing', async () => {
   const ending = new AbortController()
   const onProgress = ({ sent }: { sent: number }) => void (sent > 5 * MB && ending.abort())
   const options = { signal: ending.signal, onProgress }
@@ -112,7 +112,7 @@ async function stagedUnder(name: string): Promise<number> {
   return found
 }
 
-it('the same upload with the same key is stored once', async () => {
+test('the same upload with the same key is stored once', async () => {
   const upload = (content: string) => as.rpc.upload('comments.upload', record, new File([content], 'once.txt'), { idempotencyKey: 'once' })
   const first = await upload('hello')
   expect(await upload('hello')).toEqual(first)

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -64,7 +64,7 @@ async function bytesOf(path: string, key: string): Promise<Buffer> {
 }
 
 describe.each(forms)('a file sent as %s', (_, send) => {
-  it('is stored with its name, type, size and hash', async () => {
+  test('is stored with its name, type, size and hash', async () => {
     const { account, field, comment } = await shared
     const bytes = randomBytes(300_001)
     const given = { name: 'Größe 1 😀.bin', type: 'application/x-thing' }
@@ -77,12 +77,12 @@ describe.each(forms)('a file sent as %s', (_, send) => {
     }
   })
 
-  it('may be empty', async () => {
+  test('may be empty', async () => {
     const { account, comment } = await shared
     expect((await send(comment, account.member, { name: 'empty' }, Buffer.alloc(0))).body).toMatchObject({ name: 'empty', size: 0 })
   })
 
-  it('is staged for a task, and attached by its token', async () => {
+  test('is staged for a task, and attached by its token', async () => {
     const { account, task } = await shared
     const staged = (await send('/api/tasks/upload', account.member, { name: 'plan.txt', type: 'text/plain' }, Buffer.from('plan'))).body
     const created = await app.as(account.member).post('/api/tasks/create', { title: 'With a plan', attachments: [staged] })
@@ -93,7 +93,7 @@ describe.each(forms)('a file sent as %s', (_, send) => {
       })
   })
 
-  it('is refused without access, and without a name', async () => {
+  test('is refused without access, and without a name', async () => {
     const { account, field, comment, task } = await shared
     const stranger = await app.account()
     const before = stored()
@@ -118,7 +118,7 @@ describe.each(forms)('a file sent as %s', (_, send) => {
 })
 
 describe('an Idempotency-Key', () => {
-  it('finds the same file in any form', async () => {
+  test('finds the same file in any form', async () => {
     const { account, field } = await shared
     const headers = { 'idempotency-key': 'any-form' }
     const given = { name: 'once.txt', type: 'text/plain', field_id: 'file' }
@@ -140,7 +140,7 @@ describe('an Idempotency-Key', () => {
     expect(stored()).toEqual(before)
   })
 
-  it('finds a file that was sent by RPC', async () => {
+  test('finds a file that was sent by RPC', async () => {
     const { account, comment, record } = await shared
     const headers = { 'idempotency-key': 'by-rpc' }
     const [, , , table, , id] = record.split('/')
@@ -157,7 +157,7 @@ describe('JSON', () => {
     return app.as(account.member).send(comment, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
   }
 
-  it.each([
+  test.each([
     ['no base64', '{"name":"a","data":"aGk*"}', 'data: must be base64'],
     ['NUL', '{"name":"a","data":"aGk\\u0000"}', 'data: must be base64'],
     ['half a surrogate pair', '{"name":"a","data":"aGk\\ud800"}', 'data: must be base64'],
@@ -188,7 +188,7 @@ describe('a form', () => {
   const FILE = '--XX\nContent-Disposition: form-data; name="file"; filename="a.txt"\nContent-Type: text/plain\n\nhello\n'
   const field = (name: string, value: string) => `--XX\nContent-Disposition: form-data; name="${name}"\n\n${value}\n`
 
-  it('has name and type in parts before or after the file, or in the query string', async () => {
+  test('has name and type in parts before or after the file, or in the query string', async () => {
     expect((await send(`${FILE}${field('name', 'b.txt')}${field('type', 'text/csv')}--XX--\n`)).body).toMatchObject({
       name: 'b.txt',
       type: 'text/csv',
@@ -201,7 +201,7 @@ describe('a form', () => {
     expect((await send(`${FILE}--XX--\n`)).body).toMatchObject({ name: 'a.txt', type: 'text/plain', size: 5 })
   })
 
-  it('keeps every byte of a file that is full of beginnings of the boundary, however it is cut into chunks', async () => {
+  test('keeps every byte of a file that is full of beginnings of the boundary, however it is cut into chunks', async () => {
     const { account, comment } = await shared
     const [boundary, begun] = ['b'.repeat(60), Buffer.from(`\r\n--${'b'.repeat(59)}`)]
     // Chunks of 64 KB end at every place within a beginning.
@@ -213,7 +213,7 @@ describe('a form', () => {
     expect((await bytesOf(kept.path, account.keys.account)).equals(file)).toBe(true)
   })
 
-  it.each([
+  test.each([
     ['no file', `${field('name', 'a')}--XX--\n`, 400, 'file: is required'],
     ['two files', `${FILE}${FILE}--XX--\n`, 400, 'file: is given twice'],
     ['a file under another name', `${FILE.replace('"file"', '"upload"')}--XX--\n`, 400, 'upload: is not a known key'],
@@ -242,7 +242,7 @@ describe('a form', () => {
     expect(stored()).toEqual(before)
   })
 
-  it('without a boundary, or compressed bytes, or another type of body is refused', async () => {
+  test('without a boundary, or compressed bytes, or another type of body is refused', async () => {
     const { account, comment } = await shared
     const as = app.as(account.member)
     const post = (type: string) => as.send(comment, { method: 'POST', body: 'hello', headers: { 'content-type': type } })
@@ -262,7 +262,7 @@ describe('the bytes of a file', () => {
     return app.as(account.member).send(comment + query, { method: 'PUT', body: 'hello', headers })
   }
 
-  it.each([
+  test.each([
     [`attachment; filename="a \\"b\\".txt"`, 'a "b".txt'],
     ['attachment; filename=plain.txt', 'plain.txt'],
     ['ATTACHMENT ; FileName = "a.txt" ;', 'a.txt'],
@@ -274,7 +274,7 @@ describe('the bytes of a file', () => {
     expect((await put({ 'content-disposition': header })).body).toMatchObject({ name, size: 5 })
   })
 
-  it.each([
+  test.each([
     [{}, 'name: is required, in Content-Disposition (filename) or as ?name='],
     [{ 'content-disposition': 'attachment' }, 'name: is required, in Content-Disposition (filename) or as ?name='],
     [{ 'content-disposition': 'attachment; filename="a' }, 'Content-Disposition: cannot be read'],
@@ -288,7 +288,7 @@ describe('the bytes of a file', () => {
     expect(stored()).toEqual(before)
   })
 
-  it('have the type of their header, and a name in the query string counts first', async () => {
+  test('have the type of their header, and a name in the query string counts first', async () => {
     const answer = await put(
       { 'content-disposition': 'attachment; filename=a.txt', 'content-type': 'text/csv; charset=utf-8' },
       '?name=b.csv',
@@ -334,7 +334,7 @@ async function firstAnswer(socket: Socket): Promise<{ status: number; body: { me
 const KEY = { JSON: 'data', 'a form': 'file', bytes: 'body' } as const
 
 describe.each(['JSON', 'a form', 'bytes'] as const)('%s', (form) => {
-  it('over 50 MB is 413 from the first byte over, without waiting for the end', async () => {
+  test('over 50 MB is 413 from the first byte over, without waiting for the end', async () => {
     await shared
     const before = stored()
     const { socket, prefix, encode } = await raw(form, 'Transfer-Encoding: chunked\r\n')
@@ -346,13 +346,13 @@ describe.each(['JSON', 'a form', 'bytes'] as const)('%s', (form) => {
     expect(stored()).toEqual(before)
   })
 
-  it('with a stated length over the limit is 413 before anything is sent', async () => {
+  test('with a stated length over the limit is 413 before anything is sent', async () => {
     const { socket } = await raw(form, 'Content-Length: 90000000\r\n')
     expect(await firstAnswer(socket)).toMatchObject({ status: 413, body: { message: `${KEY[form]}: must have at most 50 MB` } })
     socket.destroy()
   })
 
-  it('of a caller that hangs up half-way leaves nothing behind, and holds no transaction while it lasts', async () => {
+  test('of a caller that hangs up half-way leaves nothing behind, and holds no transaction while it lasts', async () => {
     await shared
     const before = stored()
     const { socket, prefix, encode } = await raw(form, 'Content-Length: 10000000\r\nIdempotency-Key: half\r\n')
@@ -368,7 +368,7 @@ describe.each(['JSON', 'a form', 'bytes'] as const)('%s', (form) => {
     expect(await app.db.query(sql`select path from stored_files where name = 'raw.bin'`)).toEqual([])
   })
 
-  it('is refused if its record is deleted while it arrives', async () => {
+  test('is refused if its record is deleted while it arrives', async () => {
     const { account, record, comment } = await start()
     const before = stored()
     const { socket, prefix, encode } = await raw(form, 'Transfer-Encoding: chunked\r\n', comment)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { sumUpTallies } from '../src/files/usage/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -28,7 +28,7 @@ async function setUp() {
   return { account, table, path, upload, usage: (caller: Caller = account.owner) => app.as(caller).get('/api/account/usage') }
 }
 
-it('counts files, bytes, records, tasks and mails of the account, for all of its callers', async () => {
+test('counts files, bytes, records, tasks and mails of the account, for all of its callers', async () => {
   const { account, table, path, upload, usage } = await setUp()
   const other = await makeTable(app, account, { fields: FIELDS, records: [{ name: 'D' }] })
   const gone = await makeTable(app, account, { fields: FIELDS, records: [{ name: 'E' }] })
@@ -63,7 +63,7 @@ async function insertMail(account: TestAccount, tableId: number): Promise<void> 
   await app.db.prisma.recordComment.create({ data: row })
 }
 
-it('is limited: an upload that would pass the limit is refused and stores nothing', async () => {
+test('is limited: an upload that would pass the limit is refused and stores nothing', async () => {
   const { account, path, upload, usage } = await setUp()
   expect((await upload(600_000)).status).toBe(200)
   const refused = await upload(600_000)
@@ -78,7 +78,7 @@ it('is limited: an upload that would pass the limit is refused and stores nothin
   expect((await app.as(account.member).get(`${path}/get`)).body.data.files).toEqual([])
 })
 
-it('is limited for uploads at once, with an Idempotency-Key or without', async () => {
+test('is limited for uploads at once, with an Idempotency-Key or without', async () => {
   for (const isRepeatable of [false, true]) {
     const { upload, usage } = await setUp()
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ it('is limited for uploads at once, with an Idempotency-Key or without', async (
   }
 })
 
-it('has room again when dropped files are deleted for good', async () => {
+test('has room again when dropped files are deleted for good', async () => {
   const { account, path, usage, upload } = await setUp()
   const as = app.as(account.member)
   const data = randomBytes(900_000).toString('base64')
@@ -101,7 +101,7 @@ it('has room again when dropped files are deleted for good', async () => {
   expect((await upload(300_000)).status).toBe(200)
 })
 
-it('keeps its sums when the tallies are summed up', async () => {
+test('keeps its sums when the tallies are summed up', async () => {
   const { account, usage, upload } = await setUp()
   await upload(1_000)
   await app.db.execute(sql`
@@ -118,7 +118,7 @@ it('keeps its sums when the tallies are summed up', async () => {
   expect(await app.db.query(sql`select 1 from file_tallies where account_id = ${account.id}`)).toHaveLength(1)
 })
 
-it('has no limit by default', async () => {
+test('has no limit by default', async () => {
   const unlimited = await testApp()
   const account = await unlimited.account()
   expect((await unlimited.as(account.owner).get('/api/account/usage')).body.limit).toBe(null)
@@ -140,7 +140,7 @@ async function announce(
   return { status: answer.statusCode ?? 0, message }
 }
 
-it('is limited before the bytes arrive, if their stated length shows it', async () => {
+test('is limited before the bytes arrive, if their stated length shows it', async () => {
   const { account, path, upload, usage } = await setUp()
   await upload(600_000)
   const files = `${path}/comments/upload`
@@ -157,7 +157,7 @@ it('is limited before the bytes arrive, if their stated length shows it', async 
   expect((await usage()).body).toMatchObject({ files: 1, bytes: 600_000 })
 })
 
-it('does not keep a repeated upload from its first answer', async () => {
+test('does not keep a repeated upload from its first answer', async () => {
   const { account, path } = await setUp()
   const put = (size: number, key: string) =>
     app.as(account.member).send(`${path}/comments/upload?name=a`, {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from 'fastify'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { callers } from '../src/platform/access/authorize.ts'
 import { badInput } from '../src/platform/http/errors.ts'
@@ -125,7 +125,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 
 const WRITTEN = ['strings', 'bytes'] as const
 
-it.each(WRITTEN)('sends %s over REST byte for byte as it sends objects', async (kind) => {
+test.each(WRITTEN)('sends %s over REST byte for byte as it sends objects', async (kind) => {
   for (const path of ['value', 'list', 'bare']) {
     const [object, written] = [await send(`/objects/${path}`), await send(`/${kind}/${path}`)]
     expect([written.text, written.status], path).toEqual([object.text, 200])
@@ -136,7 +136,7 @@ it.each(WRITTEN)('sends %s over REST byte for byte as it sends objects', async (
   expect((await send(`/${kind}/list`)).headers.get('x-total-count')).toBe('7')
 })
 
-it.each(WRITTEN)('puts %s into the envelope of a single RPC call, with the length of the bytes', async (kind) => {
+test.each(WRITTEN)('puts %s into the envelope of a single RPC call, with the length of the bytes', async (kind) => {
   for (const path of ['value', 'list', 'bare']) {
     const [object, written] = [await send(`/trpc/objects.${path}`), await send(`/trpc/${kind}.${path}`)]
     expect([written.text, written.status, written.headers.get('content-type')], path).toEqual([object.text, 200, 'application/json'])
@@ -150,7 +150,7 @@ const batch = (kind: string, text = 'said') => {
   return [`/trpc/${paths.join(',')}?batch=1`, Object.fromEntries(paths.map((_, index) => [index, { text }]))] as const
 }
 
-it.each(WRITTEN)('puts %s into the envelope of a batch, between errors and other answers', async (kind) => {
+test.each(WRITTEN)('puts %s into the envelope of a batch, between errors and other answers', async (kind) => {
   const get = ([path, input]: ReturnType<typeof batch>) => send(`${path}&input=${encodeURIComponent(JSON.stringify(input))}`)
   const [object, written] = [await get(batch('objects')), await get(batch(kind))]
   expect([written.status, written.text.replaceAll(`${kind}.`, 'objects.')]).toEqual([object.status, object.text])
@@ -158,7 +158,7 @@ it.each(WRITTEN)('puts %s into the envelope of a batch, between errors and other
   expect(JSON.parse(written.text)[5]).toEqual({ result: { data: VALUE } })
 })
 
-it.each(WRITTEN)('sends %s in a streamed batch', async (kind) => {
+test.each(WRITTEN)('sends %s in a streamed batch', async (kind) => {
   const get = ([path, input]: ReturnType<typeof batch>) =>
     send(`${path}&input=${encodeURIComponent(JSON.stringify(input))}`, { headers: { 'trpc-accept': 'application/jsonl' } })
   const lines = (text: string) => text.trim().split('\n').sort()
@@ -167,7 +167,7 @@ it.each(WRITTEN)('sends %s in a streamed batch', async (kind) => {
   expect(written.text).toContain(JSON.stringify(ROWS))
 })
 
-it('takes no text of a caller for the place of a written answer', async () => {
+test('takes no text of a caller for the place of a written answer', async () => {
   const guesses = ['written ', 'written 0', `written ${crypto.randomUUID()} 0`, `"written ${crypto.randomUUID()} 0"`, '"', '$&']
   for (const text of guesses) {
     const [, , , echoed] = JSON.parse(
@@ -183,7 +183,7 @@ it('takes no text of a caller for the place of a written answer', async () => {
   expect(one.filledIn(JSON.stringify([hostile]))).toBe(JSON.stringify([mark]))
 })
 
-it.each(WRITTEN)('replays %s for an Idempotency-Key, over REST and RPC', async (kind) => {
+test.each(WRITTEN)('replays %s for an Idempotency-Key, over REST and RPC', async (kind) => {
   runs = 0
   for (const [path, key] of [
     [`/${kind}/change`, `rest-${kind}`],
@@ -198,7 +198,7 @@ it.each(WRITTEN)('replays %s for an Idempotency-Key, over REST and RPC', async (
   expect(runs).toBe(2)
 })
 
-it('is stringified as its value', () => {
+test('is stringified as its value', () => {
   expect(JSON.stringify({ value: new WrittenJson(JSON.stringify(VALUE)) })).toBe(JSON.stringify({ value: VALUE }))
   expect(JSON.stringify(new WrittenList(Buffer.from(JSON.stringify(ROWS)), FACTS))).toBe(JSON.stringify({ rows: ROWS, ...FACTS }))
 })

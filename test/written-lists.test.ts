@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { RecordComment } from '../src/comments/schema.ts'
 import { Notification } from '../src/notifications/schema.ts'
@@ -87,7 +87,7 @@ const OBJECTS = [
   () => stringified(Notification, sql`notifications where user_id = ${member.id} order by id desc`),
 ]
 
-it.each(LISTS.map((list, index) => [...list, OBJECTS[index] as () => Promise<string>] as const))(
+test.each(LISTS.map((list, index) => [...list, OBJECTS[index] as () => Promise<string>] as const))(
   'writes %s byte for byte as objects are stringified, over REST and RPC',
   async (_, method, path, body, name, objects) => {
     const { text, total } = await answerText(keys.personal, method, path, body)
@@ -109,7 +109,7 @@ it.each(LISTS.map((list, index) => [...list, OBJECTS[index] as () => Promise<str
   },
 )
 
-it('shows viewers the metadata of emails without blind copies', async () => {
+test('shows viewers the metadata of emails without blind copies', async () => {
   const path = `/api/table/${table}/record/${record}/comments/get?limit=100`
   const [{ text: all }, { text: shown }] = [
     await answerText(keys.personal, 'GET', path),
@@ -121,7 +121,7 @@ it('shows viewers the metadata of emails without blind copies', async () => {
   expect(viewer.id).not.toBe(member.id)
 })
 
-it('has an empty list, and the total of a page beyond the end', async () => {
+test('has an empty list, and the total of a page beyond the end', async () => {
   for (const [, method, path, body] of LISTS) {
     const beyond = method === 'GET' ? `${path}&offset=1000` : path
     const answer = await answerText(keys.personal, method, beyond, body && { ...body, offset: 1_000 })
@@ -151,7 +151,7 @@ describe('a task in full', async () => {
     return `${task},"comment_count":${n},"subscribers":${json(subscribers)},"subscribed":${isSubscribed},"table_name":${json(tableName)},"record_title":${json(title)},"recent_comments":${comments}}`
   }
 
-  it('is the same byte for byte whether the access check reads it or a statement of its own', async () => {
+  test('is the same byte for byte whether the access check reads it or a statement of its own', async () => {
     const title = 'Analytical "Engines" \u2028'
     await app.as(account.owner).post(`/api/table/${table}/record/${record}/update`, { data: { name: title } })
     const { name } = (await app.as(account.owner).get(`/api/table/${table}/get`)).body
@@ -165,7 +165,7 @@ describe('a task in full', async () => {
     }
   })
 
-  it('shows nobody else more than before it was read', async () => {
+  test('shows nobody else more than before it was read', async () => {
     const stranger = await app.account()
     for (const caller of [stranger.owner, stranger.keys.account]) {
       const { status, body } = await app.as(caller).get(`/api/task/${plain}/get`)
@@ -175,7 +175,7 @@ describe('a task in full', async () => {
     expect((await fetch(`${app.url}/api/task/${plain}/get`)).status).toBe(401)
   })
 
-  it('has the present title of its record after the title field has changed', async () => {
+  test('has the present title of its record after the title field has changed', async () => {
     const { fields } = (await app.as(account.owner).get(`/api/table/${table}/get`)).body
     const [field] = fields.filter(({ type }: { type: string }) => type === 'text')
     await app.as(account.owner).post(`/api/table/${table}/field/${field.id}/update`, { name: 'Firm' })
@@ -185,7 +185,7 @@ describe('a task in full', async () => {
     expect((await app.as(keys.personal).get(`/api/task/${plain}/get`)).body.record_title).toBe(null)
   })
 
-  it('is not found any more once it is deleted', async () => {
+  test('is not found any more once it is deleted', async () => {
     await app.as(account.owner).post(`/api/task/${plain}/delete`)
     expect((await app.as(keys.personal).get(`/api/task/${plain}/get`)).status).toBe(404)
   })

@@ -1,5 +1,5 @@
 /** Dates and instants are converted by the zone data that everything else uses, not by that of PostgreSQL. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { dayStart, localDay } from '../src/fields/day-sql.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -30,7 +30,7 @@ function instantsOf(zone: string): string[] {
 }
 
 describe.each(ZONES)('in %s', (zone) => {
-  it('an instant has the same local date in PostgreSQL', async () => {
+  test('an instant has the same local date in PostgreSQL', async () => {
     const instants = instantsOf(zone)
     const rows = await app.db.query<{ at: string; date: string }>(
       sql`select c.at, ${localDay(sql`c.at`, zone)} as date from unnest(${instants}::timestamp[]) with ordinality c (at, n) order by c.n`,
@@ -40,7 +40,7 @@ describe.each(ZONES)('in %s', (zone) => {
     expect(wrong).toEqual([])
   })
 
-  it('a local day begins at the same instant in PostgreSQL', async () => {
+  test('a local day begins at the same instant in PostgreSQL', async () => {
     const dates = [...new Set(instantsOf(zone).flatMap((at) => [-1, 0, 1].map((days) => addDays(at.slice(0, 10), days))))]
     const rows = await app.db.query<{ date: string; at: string }>(
       sql`select c.date, ${dayStart(sql`c.date`, zone)} as at from unnest(${dates}::date[]) with ordinality c (date, n) order by c.n`,
@@ -51,7 +51,7 @@ describe.each(ZONES)('in %s', (zone) => {
   })
 })
 
-it('a field is converted by it in both directions', async () => {
+test('a field is converted by it in both directions', async () => {
   const zone = 'Africa/Casablanca'
   const account = await app.account({ timezone: zone })
   const instants = instantsOf(zone).filter((at) => at > '1900' && at < '2100')

@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyOf } from '../../src/platform/access/bearer-key.ts'
 import { newKeySecret, tokenHash } from '../../src/platform/secrets/secrets.ts'
 
 const [first, second] = [newKeySecret('account'), newKeySecret('personal')]
 const keyWith = (secret: string) => ({ kind: 'key', tokenHash: tokenHash(secret) })
 
-it('is remembered for its connection, and read again where another was sent', () => {
+test('is remembered for its connection, and read again where another was sent', () => {
   const socket = {}
   const credentials = keyOf(socket, `Bearer ${first}`)
   expect(credentials).toEqual(keyWith(first))
@@ -15,7 +15,7 @@ it('is remembered for its connection, and read again where another was sent', ()
   expect(keyOf(socket, `Bearer ${first}`)).toEqual(keyWith(first))
 })
 
-it('is not remembered from a header that is longer than any key', () => {
+test('is not remembered from a header that is longer than any key', () => {
   const socket = {}
   for (const [header, credentials] of [
     [`Bearer ${' '.repeat(15_000)}${first}`, keyWith(first)],

@@ -1,5 +1,5 @@
 /** Tests the options of the benchmark, and the length and load of a round. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loadOf, loadOfOther } from '../../scripts/bench/drive.ts'
 import { isWanted, type Options, readOptions, refuseUnknown } from '../../scripts/bench/options.ts'
 import { drawGrowth } from '../../scripts/bench/records/chart.ts'
@@ -16,7 +16,7 @@ const FILE = import.meta.filename
 describe('options', () => {
   const read = (...args: string[]) => readOptions(args, SUITES) as Options
 
-  it('have defaults', () => {
+  test('have defaults', () => {
     expect(read()).toEqual({
       suite: 'foundation',
       only: [],
@@ -34,7 +34,7 @@ describe('options', () => {
     expect(readOptions(['-h'], SUITES)).toBe('help')
   })
 
-  it('override the defaults', () => {
+  test('override the defaults', () => {
     const given = ['--suite', 'records', '--only', 'a, b', '--only', 'c', '--connections', '1,2', '--rounds', '3', '--seconds', '4']
     expect(
       read(
@@ -66,7 +66,7 @@ describe('options', () => {
     })
   })
 
-  it.each([
+  test.each([
     [['--jason'], "Unknown option '--jason'; npm run bench -- --help"],
     [['records'], "Unexpected argument 'records'; npm run bench -- --help"],
     [['--rounds'], "Option '--rounds <value>' argument missing; npm run bench -- --help"],
@@ -97,7 +97,7 @@ describe('options', () => {
     expect(() => read(...args)).toThrow(new ScriptError(message))
   })
 
-  it('select cases by parts of their names, which may contain commas', () => {
+  test('select cases by parts of their names, which may contain commas', () => {
     const names = ['open and due, newest due first', 'open and due, search for a rare word', 'count of open and due']
     const chosen = (only: string[]) => names.filter((name) => isWanted(only, name))
     expect(chosen([])).toEqual(names)
@@ -111,14 +111,14 @@ describe('options', () => {
 })
 
 describe('a round', () => {
-  it('lasts as long as requested, or long enough for two requests per connection, up to a limit', () => {
+  test('lasts as long as requested, or long enough for two requests per connection, up to a limit', () => {
     expect(loadOf(2, 50, 3)).toEqual({ connections: 50, seconds: 3, isSlow: false })
     expect(loadOf(60, 50, 1)).toEqual({ connections: 50, seconds: 6, isSlow: false })
     expect(loadOf(9_000, 50, 1)).toEqual({ connections: 50, seconds: 20, isSlow: false })
     expect(loadOf(9_000, 50, 30)).toEqual({ connections: 50, seconds: 30, isSlow: false })
   })
 
-  it('of a slow product has as many callers as get three answers each in five seconds, and at least two', () => {
+  test('of a slow product has as many callers as get three answers each in five seconds, and at least two', () => {
     expect(loadOfOther(10, 10, 1)).toEqual({ connections: 10, seconds: 1, isSlow: false })
     expect(loadOfOther(100, 10, 1)).toEqual({ connections: 10, seconds: 3, isSlow: true })
     expect(loadOfOther(100, 50, 1)).toEqual({ connections: 16, seconds: 4.8, isSlow: true })
@@ -131,7 +131,7 @@ describe('a round', () => {
 describe('the chart of growth', () => {
   const growth = (...ms: number[]) => Object.fromEntries(ms.map((postgresMs, index) => [10 ** (4 + index), { nodeMs: 1, postgresMs }]))
 
-  it('has a panel for each case, in which ten times the time is one line of the grid higher', () => {
+  test('has a panel for each case, in which ten times the time is one line of the grid higher', () => {
     const svg = drawGrowth({ 'steep & <new>': growth(9, 99, 999), flat: growth(9, 9, 9) })
     const heights = [...svg.matchAll(/<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/g)].map(([, cy]) => Number(cy))
     expect(heights.length).toBe(6)
@@ -143,7 +143,7 @@ describe('the chart of growth', () => {
     expect(svg).not.toContain('NaN')
   })
 
-  it('is drawn of one size, too', () => {
+  test('is drawn of one size, too', () => {
     expect(drawGrowth({ one: growth(5) })).not.toContain('NaN')
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BoundedMap } from '../../src/platform/collections/bounded-map.ts'
 
 const withKeys = (max: number, keys: string[]) => {
@@ -8,12 +8,12 @@ const withKeys = (max: number, keys: string[]) => {
 }
 
 describe('a bounded map', () => {
-  it('keeps the latest entries up to its limit', () => {
+  test('keeps the latest entries up to its limit', () => {
     const map = withKeys(2, ['a', 'b', 'c'])
     expect([map.size, map.get('a'), map.get('b'), map.get('c')]).toEqual([2, undefined, 1, 2])
   })
 
-  it('keeps an entry longer that is read or written again', () => {
+  test('keeps an entry longer that is read or written again', () => {
     const read = withKeys(2, ['a', 'b'])
     read.get('a')
     read.set('c', 2)
@@ -22,14 +22,14 @@ describe('a bounded map', () => {
     expect([written.get('a'), written.has('b'), written.get('c')]).toEqual([2, false, 3])
   })
 
-  it('does not count a check for a key as a use', () => {
+  test('does not count a check for a key as a use', () => {
     const map = withKeys(2, ['a', 'b'])
     map.has('a')
     map.set('c', 2)
     expect(map.has('a')).toBe(false)
   })
 
-  it('stores undefined as a value', () => {
+  test('stores undefined as a value', () => {
     const map = withKeys(2, ['a'])
     map.set('b', undefined)
     expect([map.has('b'), map.get('b'), map.size]).toEqual([true, undefined, 2])
@@ -38,7 +38,7 @@ describe('a bounded map', () => {
     expect([map.has('a'), map.has('b')]).toEqual([false, true])
   })
 
-  it('gives up as many old entries as a heavy one needs, and keeps that one however heavy it is', () => {
+  test('gives up as many old entries as a heavy one needs, and keeps that one however heavy it is', () => {
     const map = new BoundedMap<string, number>(10, 100)
     const keys = () => ['a', 'b', 'c', 'd'].filter((key) => map.has(key)).join('')
     map.set('a', 1, 40)

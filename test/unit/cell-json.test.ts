@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type CellJson, type JsonById, jsonPiece, numberJson, textJson, writeList, writeOne } from '../../src/fields/cell-json.ts'
 import { roundedDecimal } from '../../src/fields/decimal.ts'
 import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
@@ -28,7 +28,7 @@ function written(write: CellJson, text: string | null, named: JsonById = new Map
 }
 
 describe('a number', () => {
-  it.each([
+  test.each([
     '0',
     '12',
     '100',

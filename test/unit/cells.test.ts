@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Cell } from '../../src/fields/cell.ts'
 import { roundedDecimal } from '../../src/fields/decimal.ts'
 import { type FieldDef, parseCell } from '../../src/fields/definition.ts'
@@ -57,15 +57,15 @@ describe('a cell', () => {
     ['multi_lookup', [], null],
     ['file', [], null],
   ]
-  it.each(cases)('of type %s takes %j', (type, value, cell) => {
+  test.each(cases)('of type %s takes %j', (type, value, cell) => {
     expect(kept(type, value)).toEqual({ kind: 'cell', cell })
   })
 
-  it.each(cases)('of type %s is empty for null', (type) => {
+  test.each(cases)('of type %s is empty for null', (type) => {
     expect(kept(type, null)).toEqual({ kind: 'cell', cell: null })
   })
 
-  it.each<[FieldType, unknown]>([
+  test.each<[FieldType, unknown]>([
     ['text', 1],
     ['text', ['a']],
     ['text', 'x'.repeat(501)],
@@ -117,7 +117,7 @@ describe('a cell', () => {
     expect(kept(type, value)).toEqual({ kind: 'wrong', reason: expect.any(String) })
   })
 
-  it.each<[FieldType, unknown, object]>([
+  test.each<[FieldType, unknown, object]>([
     ['user', '@me', { kind: 'users', users: [ME] }],
     ['user', 12, { kind: 'users', users: [12] }],
     ['user', ' Ann@Example.com ', { kind: 'users', users: ['ann@example.com'] }],
@@ -132,7 +132,7 @@ describe('a cell', () => {
     expect(kept(type, value)).toEqual(parsed)
   })
 
-  it('accepts or refuses a value of any form without an exception', () => {
+  test('accepts or refuses a value of any form without an exception', () => {
     fc.assert(
       fc.property(fc.constantFrom(...new Set(cases.map(([type]) => type))), fc.jsonValue(), (type, value) => {
         expect(['cell', 'wrong', 'users', 'records', 'files']).toContain(kept(type, value).kind)
@@ -140,14 +140,14 @@ describe('a cell', () => {
     )
   })
 
-  it('reads own properties only', () => {
+  test('reads own properties only', () => {
     expect(kept('lookup', Object.create({ id: 5 })).kind).toBe('wrong')
     expect(kept('user', JSON.parse('{"__proto__": {"id": 5}}')).kind).toBe('wrong')
   })
 })
 
 describe('a decimal number', () => {
-  it.each([
+  test.each([
     ['1.005', 2, '1.01'],
     ['-1.005', 2, '-1.01'],
     ['2.5', 0, '3'],
@@ -175,15 +175,15 @@ describe('a decimal number', () => {
     expect(roundedDecimal(text, decimals)).toEqual({ text: rounded })
   })
 
-  it.each(['', '.', '-', 'e5', '1e', '1 000', '1_000', '١', 'Infinity', '1e9999'])('%j is malformed', (text) => {
+  test.each(['', '.', '-', 'e5', '1e', '1 000', '1_000', '١', 'Infinity', '1e9999'])('%j is malformed', (text) => {
     expect(roundedDecimal(text, 2)).toBe('malformed')
   })
 
-  it.each(['1000000000000001', '-1000000000000000.1', '1e16', '1e999', '9'.repeat(5_000)])('%s is out of range', (text) => {
+  test.each(['1000000000000001', '-1000000000000000.1', '1e16', '1e999', '9'.repeat(5_000)])('%s is out of range', (text) => {
     expect(roundedDecimal(text, 2)).toBe('out of range')
   })
 
-  it('is within half of the last digit, and does not change when it is rounded again', () => {
+  test('is within half of the last digit, and does not change when it is rounded again', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e14, max: 1e14, noNaN: true }), fc.integer({ min: 0, max: 8 }), (value, decimals) => {
         const rounded = roundedDecimal(String(value), decimals)
@@ -196,7 +196,7 @@ describe('a decimal number', () => {
 })
 
 describe('options', () => {
-  it.each(['select', 'multi_select'] as const)('of a %s field are read once, however many cells name them', (type) => {
+  test.each(['select', 'multi_select'] as const)('of a %s field are read once, however many cells name them', (type) => {
     let reads = 0
     const options = Array.from({ length: 500 }, (_, index) => ({
       id: index + 1,

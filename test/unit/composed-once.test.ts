@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { composedOnce } from '../../src/platform/database/composed-once.ts'
 import { ident, type Sql, sql } from '../../src/platform/database/database.ts'
 
@@ -8,7 +8,7 @@ interface Values {
 }
 
 describe('a statement that is composed once', () => {
-  it('has the same text for all values, and binds those of each run', () => {
+  test('has the same text for all values, and binds those of each run', () => {
     let composed = 0
     const inner = (id: number): Sql => sql`select ${id}::int`
     const statement = composedOnce<Values>(['id', 'name'], ({ id, name }) => {
@@ -25,7 +25,7 @@ describe('a statement that is composed once', () => {
     ])
   })
 
-  it('refuses to make a value part of the text', () => {
+  test('refuses to make a value part of the text', () => {
     expect(() => composedOnce<Values>(['id', 'name'], ({ id }) => sql`select * from ${ident(`t${id}`)}`)).toThrow(
       'id is bound when the statement is run',
     )

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asUtf8 } from '../../src/csv/imports/encodings.ts'
 
 async function decoded(chunks: Iterable<Uint8Array>): Promise<{ text: string; encoding: string | undefined; longest: number }> {
@@ -28,7 +28,7 @@ const refusal = (file: Buffer) =>
   )
 
 describe('a file without a byte order mark', () => {
-  it('is windows-1252 if it is not valid UTF-8', async () => {
+  test('is windows-1252 if it is not valid UTF-8', async () => {
     expect(await decodedHoweverItComes(latin1('Name;Preis\nM\xfcller;5 \x80\n\x84Caf\xe9\x93 \x96 \xa0\xff'))).toEqual({
       text: 'Name;Preis\nMüller;5 €\n„Café“ – \u00a0ÿ',
       encoding: 'windows-1252',
@@ -41,13 +41,13 @@ describe('a file without a byte order mark', () => {
     })
   })
 
-  it('is UTF-8 whenever it can be', async () => {
+  test('is UTF-8 whenever it can be', async () => {
     for (const text of ['Name\nMüller\n', 'é', '€', '😀 Ünï', '\u0080\u0093', ''])
       expect(await decodedHoweverItComes(Buffer.from(text))).toEqual({ text, encoding: text === '' ? undefined : 'UTF-8' })
     expect(await decodedHoweverItComes(Buffer.from('Name\nBolt\n'))).toEqual({ text: 'Name\nBolt\n', encoding: undefined })
   })
 
-  it('is decided by the first MB from its first letter beyond ASCII on, wherever that is', async () => {
+  test('is decided by the first MB from its first letter beyond ASCII on, wherever that is', async () => {
     const ascii = 'x'.repeat(2_500_000)
     const late = await decoded([latin1(`${ascii}\xe9`)])
     expect([late.text === `${ascii}é`, late.encoding]).toEqual([true, 'windows-1252'])
@@ -61,7 +61,7 @@ describe('a file without a byte order mark', () => {
     expect((await decoded([latin1(`\xe9${ascii}`)])).longest).toBeLessThan(1_500_000)
   })
 
-  it('is refused if it is neither', async () => {
+  test('is refused if it is neither', async () => {
     const neither = 'The file is not valid UTF-8 or windows-1252'
     for (const text of ['a\xe9\x81', 'a\xe9\x8d', 'a\xe9\0', 'a\xe9\x01', '\x89PNG\r\n\x1a\n\0\0'])
       expect(await refusal(latin1(text))).toBe(neither)
@@ -71,7 +71,7 @@ describe('a file without a byte order mark', () => {
   })
 })
 
-it('a byte order mark is believed', async () => {
+test('a byte order mark is believed', async () => {
   expect(await decodedHoweverItComes(Buffer.from('\uFEFFName\nZoë', 'utf16le'))).toEqual({ text: 'Name\nZoë', encoding: 'UTF-16' })
   expect(await decodedHoweverItComes(Buffer.from('\uFEFFName\nZoë'))).toEqual({ text: '\uFEFFName\nZoë', encoding: 'UTF-8' })
   expect(await refusal(latin1('\xef\xbb\xbfa\xe9'))).toBe('The file is not valid UTF-8')

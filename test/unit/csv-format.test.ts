@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { joinList, splitList } from '../../src/platform/writers/csv-format.ts'
 
 describe('a list in a cell', () => {
-  it.each([
+  test.each([
     ['a, b', ['a', 'b']],
     [' a b ,\t"c, d" , ', ['a b', 'c, d']],
     ['"say ""hi""","","a\nb"', ['say "hi"', '', 'a\nb']],
@@ -14,16 +14,16 @@ describe('a list in a cell', () => {
     expect(splitList(text)).toEqual(values)
   })
 
-  it.each(['"', 'a"b', '"a', '"a" b', 'a, "b""', '"a"b"', 'a "b"'])('%j is refused: a quote stands alone', (text) => {
+  test.each(['"', 'a"b', '"a', '"a" b', 'a, "b""', '"a"b"', 'a "b"'])('%j is refused: a quote stands alone', (text) => {
     expect(splitList(text)).toBeNull()
   })
 
-  it.each([[['a', ' b', 'c,d', '"', '', '\n', 'e"f']], [['x'.repeat(10), '""']]])('%j comes back as it was written', (values) => {
+  test.each([[['a', ' b', 'c,d', '"', '', '\n', 'e"f']], [['x'.repeat(10), '""']]])('%j comes back as it was written', (values) => {
     expect(splitList(joinList(values))).toEqual(values)
   })
 
   // Each has a megabyte: an algorithm of quadratic time takes hours.
-  it.each([
+  test.each([
     ['blanks before a lone quote', `${' '.repeat(1_000_000)}"`, null],
     ['blanks after a value', `a${' '.repeat(1_000_000)}"`, null],
     ['blanks after quotes', `"a"${' '.repeat(1_000_000)}b`, null],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readFile } from '../../src/csv/reader.ts'
 import type { AppError } from '../../src/platform/http/errors.ts'
 
@@ -27,7 +27,7 @@ const ENDS = ['\r\n', '\n', '\r']
 
 describe('rows end with CRLF, LF or CR', () => {
   const mixes = ENDS.flatMap((first) => ENDS.flatMap((second) => ENDS.concat('').map((last) => [first, second, last] as const)))
-  it.each(mixes.map((mix) => [JSON.stringify(mix), mix] as const))('mixed as they come: %s', async (_, [first, second, last]) => {
+  test.each(mixes.map((mix) => [JSON.stringify(mix), mix] as const))('mixed as they come: %s', async (_, [first, second, last]) => {
     expect(await cellsOf(`text,é${first}a,"b"${second}"",c${last}`)).toEqual([
       ['text', 'é'],
       ['a', 'b'],
@@ -42,7 +42,7 @@ describe('rows end with CRLF, LF or CR', () => {
     expect(await cellsOf(`\uFEFFtext${first}a${second}""${last}`)).toEqual([['text'], ['a'], ['']])
   })
 
-  it.each(ENDS.flatMap((inside) => ENDS.map((end) => [JSON.stringify([inside, end]), inside, end] as const)))(
+  test.each(ENDS.flatMap((inside) => ENDS.map((end) => [JSON.stringify([inside, end]), inside, end] as const)))(
     'but are kept within quotes: %s',
     async (_, inside, end) => {
       const kept = `${inside}x${inside}${inside}""y""${inside}`
@@ -54,13 +54,13 @@ describe('rows end with CRLF, LF or CR', () => {
     },
   )
 
-  it.each(ENDS.map((end) => [JSON.stringify(end), end] as const))('and empty lines are none: %s', async (_, end) => {
+  test.each(ENDS.map((end) => [JSON.stringify(end), end] as const))('and empty lines are none: %s', async (_, end) => {
     expect(await cellsOf(`${end}h\r\n${end}${end}a\n${end}b${end}${end}`)).toEqual([['h'], ['a'], ['b']])
   })
 })
 
 describe('the number of a row is the line where it begins', () => {
-  it.each(ENDS.map((end) => [JSON.stringify(end), end] as const))('with empty lines, and lines within quotes: %s', async (_, end) => {
+  test.each(ENDS.map((end) => [JSON.stringify(end), end] as const))('with empty lines, and lines within quotes: %s', async (_, end) => {
     const lines = ['a,b', '', '', 'x,y', '"1', '', '3",z', '"",""', '', '"""', '"', 'w']
     expect(await linesOf(lines.join(end))).toEqual([
       [1, 'b'],
@@ -77,7 +77,7 @@ describe('the number of a row is the line where it begins', () => {
     ])
   })
 
-  it('also of a row that is not valid CSV', async () => {
+  test('also of a row that is not valid CSV', async () => {
     const issuesOf = (text: string) => rowsOf([Buffer.from(text)]).catch((error: AppError) => error.cellIssues)
     expect(await issuesOf('h\n\n"a\r\nb"\n\n\nx\n"open\n\n')).toEqual([{ row: 8, column: null, message: 'a quote is not closed' }])
     expect(await issuesOf('h\r\r"a\rb"\r\rx"y\r')).toEqual([
@@ -89,14 +89,14 @@ describe('the number of a row is the line where it begins', () => {
 describe('a row has at most 1,000 cells', () => {
   const issuesOf = (text: string) => rowsOf([Buffer.from(text)]).catch((error: AppError) => error.cellIssues)
 
-  it('and one with more is reported', async () => {
+  test('and one with more is reported', async () => {
     expect(await cellsOf(`a${',a'.repeat(999)}`)).toEqual([Array(1_000).fill('a')])
     const issue = { column: null, message: 'has more than 1000 cells' }
     expect(await issuesOf(`h\n\n"a\nb"\n${','.repeat(1_000)}\n`)).toEqual([{ row: 5, ...issue }])
   })
 
   // A row of commas has no size that the limit on row bytes could catch.
-  it('or it is not read to its end', async () => {
+  test('or it is not read to its end', async () => {
     let given = 0
     async function* endless() {
       for (; given < 100; given++) yield Buffer.from('"",'.repeat(100_000))
@@ -107,7 +107,7 @@ describe('a row has at most 1,000 cells', () => {
   })
 })
 
-it('parses a large chunk in many turns of the event loop, so that requests go between', async () => {
+test('parses a large chunk in many turns of the event loop, so that requests go between', async () => {
   let [turns, isDone] = [0, false]
   const count = () => {
     turns++
@@ -129,7 +129,7 @@ it('parses a large chunk in many turns of the event loop, so that requests go be
   expect(most).toBeLessThan(20_000)
 })
 
-it('tells the lines of rows after cells with line ends of all kinds', async () => {
+test('tells the lines of rows after cells with line ends of all kinds', async () => {
   expect(await linesOf('a\n"1\r2\r\n3\n4\r\r\n\n"\nb')).toEqual([
     [1, 'a'],
     [2, '1\r2\r\n3\n4\r\r\n\n'],

@@ -1,10 +1,10 @@
 import { TRPCError } from '@trpc/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Database, openDatabase, sql } from '../../src/platform/database/database.ts'
 import { errorAnswer } from '../../src/platform/http/errors.ts'
 
 describe('an unexpected error', () => {
-  it.each([
+  test.each([
     ['in a procedure', new RangeError('Invalid time value')],
     ['for a file that is missing', Object.assign(new Error("ENOENT: no such file or directory, open '/nowhere'"), { code: 'ENOENT' })],
     ['in a schema that fails on an input', new TRPCError({ code: 'BAD_REQUEST', cause: new RangeError('Invalid time value') })],
@@ -21,14 +21,14 @@ describe('an unexpected error', () => {
     ])
   })
 
-  it('does not include the caller’s broken JSON', () => {
+  test('does not include the caller’s broken JSON', () => {
     const thrown = new TRPCError({ code: 'BAD_REQUEST', cause: new SyntaxError('Unexpected token') })
     expect(errorAnswer(thrown, 'req-1')).toMatchObject({ status: 400, isFault: false, body: { message: 'The body is not valid JSON' } })
   })
 })
 
 describe('a server without its socket', () => {
-  it.each<[string, (db: Database) => Promise<unknown>]>([
+  test.each<[string, (db: Database) => Promise<unknown>]>([
     ['for a statement', (db) => db.query(sql`select 1`)],
     ['for Prisma', (db) => db.prisma.user.count()],
     ['for a transaction', (db) => db.transaction(() => db.prisma.user.count())],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { FetchEventSource } from '../../src/events/event-source.ts'
 
 const encoder = new TextEncoder()
@@ -48,7 +48,7 @@ async function listen({ fetch }: ReturnType<typeof server>, connections: number)
 const AT_ONCE = 'retry: 0\n\n'
 
 describe('the event source of the client', () => {
-  it.each([
+  test.each([
     ['a plain event', ['data: one\n\n'], [['message', 'one', '']]],
     ['its type and id', ['event: task.done\ndata: {"id":7}\nid: 7\n\n'], [['task.done', '{"id":7}', '7']]],
     ['several lines', ['data: one\ndata:two\n\n'], [['message', 'one\ntwo', '']]],
@@ -65,14 +65,14 @@ describe('the event source of the client', () => {
     expect((await listen(server(parts), 1)).heard).toEqual(expected)
   })
 
-  it('resumes after the last complete event', async () => {
+  test('resumes after the last complete event', async () => {
     const backend = server([AT_ONCE, 'data: one\nid: 1\n\ndata: two\nid: 2\n'], ['data: two\nid: 2\n\n'], [])
     const { heard } = await listen(backend, 3)
     expect(heard.map(([, data]) => data)).toEqual(['one', 'two'])
     expect(backend.asked).toEqual([null, '1', '2'])
   })
 
-  it('retries while the service is down or busy, but not after a refusal', async () => {
+  test('retries while the service is down or busy, but not after a refusal', async () => {
     const backend = server([AT_ONCE], 503, 429, ['data: one\n\n'], 401)
     const { heard, readyState } = await listen(backend, 10)
     expect([heard.length, backend.asked.length, readyState]).toEqual([1, 5, 2])

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { runInPlace } from '../../src/platform/concurrency/awaited-place.ts'
 import { FairLimit, type Place } from '../../src/platform/concurrency/fair-limit.ts'
 import type { FairLimitOptions } from '../../src/platform/concurrency/fair-limit-options.ts'
@@ -44,7 +44,7 @@ describe('a fair limit', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('gives one party all places, and further ones in the order of arrival', () => {
+  test('gives one party all places, and further ones in the order of arrival', () => {
     const { come, end, inside } = limitOf()
     come('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
     expect(inside()).toEqual(['a1', 'a2', 'a3', 'a4'])
@@ -52,7 +52,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a1', 'a3', 'a4', 'a5'])
   })
 
-  it('keeps a place free for another party once there is one', () => {
+  test('keeps a place free for another party once there is one', () => {
     const { come, end, inside } = limitOf()
     come('a1', 'a2', 'b1')
     end('b1')
@@ -62,7 +62,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a1', 'a2', 'b2'])
   })
 
-  it('gives the places that there are at the moment while requests are refused', () => {
+  test('gives the places that there are at the moment while requests are refused', () => {
     let places = 3
     const { come, end, inside, refused } = limitOf({ refusingPlaces: () => places })
     come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8')
@@ -74,7 +74,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a4', 'a8'])
   })
 
-  it('asks for the places of a party that is refused with its share of refusals, and lets others take all', () => {
+  test('asks for the places of a party that is refused with its share of refusals, and lets others take all', () => {
     const asked: number[] = []
     const refusingPlaces = (refusedShare: number) => {
       asked.push(refusedShare)
@@ -92,7 +92,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a26', 'b1', 'b2'])
   })
 
-  it('asks for the places of a party that is refused with whether another account has begun a request a moment ago', () => {
+  test('asks for the places of a party that is refused with whether another account has begun a request a moment ago', () => {
     const asked: boolean[] = []
     const refusingPlaces = (_: number, isBesideLight: boolean) => {
       asked.push(isBesideLight)
@@ -118,7 +118,7 @@ describe('a fair limit', () => {
     expect(last(() => end('b1'))).toBe(false)
   })
 
-  it('gives a party that is refused a first place beside others that use all', () => {
+  test('gives a party that is refused a first place beside others that use all', () => {
     const { come, end, inside, refused } = limitOf({ refusingPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
     come('b1', 'a1', 'b2', 'a2', 'a3')
     expect(refused).toEqual(['a2'])
@@ -131,7 +131,7 @@ describe('a fair limit', () => {
     const givesWay = { excessForMs: 10, forMs: 5, manyWaiting: 2, places: () => 2 }
     const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => `a${from + index}`)
 
-    it('keeps a party that is refused to its first place', () => {
+    test('keeps a party that is refused to its first place', () => {
       const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 2 })
       come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7')
       expect(refused).toEqual(['a5'])
@@ -148,7 +148,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a6', 'a8'])
     })
 
-    it('keeps a party of which many wait to some places, for a moment', () => {
+    test('keeps a party of which many wait to some places, for a moment', () => {
       const { come, end, inside, refused } = limitOf({ ...options, givesWay, mostWaiting: 20 })
       come(...numbered(1, 13))
       end('a1')
@@ -166,21 +166,21 @@ describe('a fair limit', () => {
       expect(refused).toEqual([])
     })
 
-    it('leaves those places to it, however many others have', () => {
+    test('leaves those places to it, however many others have', () => {
       const { come, end, inside } = limitOf({ ...options, givesWay, mostWaiting: 20 })
       come('a1', 'a2', 'c1', 'd1', ...numbered(3, 8))
       end('a1')
       expect(inside()).toEqual(['a2', 'c1', 'd1', 'a3'])
     })
 
-    it('leaves it all places while a few would do less', () => {
+    test('leaves it all places while a few would do less', () => {
       const { come, end, inside } = limitOf({ ...options, givesWay: { ...givesWay, places: () => 4 }, mostWaiting: 20 })
       come('a1', 'a2', 'a3', 'b1', ...numbered(4, 9))
       end('a1')
       expect(inside()).toEqual(['a2', 'a3', 'b1', 'a4'])
     })
 
-    it('lets it give way neither to strangers nor to a party that needs many places', () => {
+    test('lets it give way neither to strangers nor to a party that needs many places', () => {
       const fillsPlaces = (enterOthers: (limit: ReturnType<typeof limitOf>) => void, places = 2) => {
         const all = limitOf({ ...options, givesWay: { ...givesWay, places: () => places }, mostWaiting: 20 })
         enterOthers(all)
@@ -194,7 +194,7 @@ describe('a fair limit', () => {
       expect(fillsPlaces(({ come }) => come('b1', 'b2'), 1)).toBe(true)
     })
 
-    it('lets it give way to one account, however many places another that has come later needs', () => {
+    test('lets it give way to one account, however many places another that has come later needs', () => {
       const { come, end, inside } = limitOf({ ...options, competingPlaces: 6, givesWay, mostWaiting: 20 })
       come('b1', ...numbered(1, 3), 'c1', 'c2', 'c3', ...numbered(4, 9))
       expect(inside()).toEqual(['b1', 'a1', 'a2', 'a3', 'c1', 'c2'])
@@ -202,14 +202,14 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['b1', 'a2', 'a3'])
     })
 
-    it('lets it give way to no account of which a request waits', () => {
+    test('lets it give way to no account of which a request waits', () => {
       const { come, end, inside } = limitOf({ ...options, givesWay: { ...givesWay, excessForMs: 20 }, mostWaiting: 20 })
       come(...numbered(1, 9), 'b1', 'b2')
       end('a1', 'a2', 'a3')
       expect(inside()).toEqual(['a4', 'a5', 'b1', 'a6'])
     })
 
-    it('lets it give way to an account whose request has ended a moment ago', () => {
+    test('lets it give way to an account whose request has ended a moment ago', () => {
       const { come, end, inside } = limitOf({ ...options, givesWay, mostWaiting: 20 })
       come('b1')
       end('b1')
@@ -221,7 +221,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a5', 'a6', 'a7', 'a8'])
     })
 
-    it('lets it give way for longer while more of it come than are served', () => {
+    test('lets it give way for longer while more of it come than are served', () => {
       const { come, end, inside } = limitOf({ ...options, competingPlaces: 5, keptFree: 1, givesWay, mostWaiting: 20 })
       const beginAndEnd = (name: string) => {
         come(name)
@@ -248,7 +248,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a9', 'a10', 'a11', 'a12'])
     })
 
-    it('leaves its places to a party that is refused but keeps all of them', () => {
+    test('leaves its places to a party that is refused but keeps all of them', () => {
       const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 4 })
       come('b1', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')
       expect(refused).toEqual(['a4'])
@@ -257,7 +257,7 @@ describe('a fair limit', () => {
     })
   })
 
-  it('lets the parties that wait take turns, however long their queues are', () => {
+  test('lets the parties that wait take turns, however long their queues are', () => {
     const { come, end, inside } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0 })
     come('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2')
     const served: string[] = []
@@ -268,7 +268,7 @@ describe('a fair limit', () => {
     expect(served).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
 
-  it('gives a flooding party back all places when it has been alone for a while', () => {
+  test('gives a flooding party back all places when it has been alone for a while', () => {
     const { come, end, inside } = limitOf()
     come('b1', 'a1')
     end('b1')
@@ -281,7 +281,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a4', 'a5', 'a6', 'a7'])
   })
 
-  it('refuses the oldest request of a party with too many, and then serves its newest first', () => {
+  test('refuses the oldest request of a party with too many, and then serves its newest first', () => {
     const { come, end, inside, refused } = limitOf()
     come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8')
     expect(refused).toEqual(['a5'])
@@ -292,7 +292,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a3', 'a4', 'a8'])
   })
 
-  it('refuses nobody of another party', () => {
+  test('refuses nobody of another party', () => {
     const { come, end, inside, refused } = limitOf({ keptFree: 0 })
     come('a1', 'a2', 'a3', 'a4', 'b1', 'b2', ...Array.from({ length: 20 }, (_, index) => `a${index + 5}`))
     expect(refused.filter((name) => name.startsWith('b'))).toEqual([])
@@ -300,7 +300,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a4', 'b1', 'a24'])
   })
 
-  it('refuses after a wait that is short while the party is being refused', () => {
+  test('refuses after a wait that is short while the party is being refused', () => {
     const { come, refused } = limitOf({ countedMs: 60_000 })
     come('a1', 'a2', 'a3', 'a4', 'a5')
     vi.advanceTimersByTime(990)
@@ -314,7 +314,7 @@ describe('a fair limit', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('refuses what has waited too long instead of serving it late, as soon as a place is free', () => {
+  test('refuses what has waited too long instead of serving it late, as soon as a place is free', () => {
     const { come, end, inside, refused } = limitOf({
       places: 1,
       competingPlaces: 1,
@@ -332,7 +332,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a5'])
   })
 
-  it('goes on serving the newest first after a moment without requests', () => {
+  test('goes on serving the newest first after a moment without requests', () => {
     const { come, end, inside, refused } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 2 })
     come('a1', 'a2', 'a3', 'a4')
     expect(refused).toEqual(['a2'])
@@ -343,7 +343,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a7'])
   })
 
-  it('serves in the order of arrival again a second after the last refusal', () => {
+  test('serves in the order of arrival again a second after the last refusal', () => {
     const { come, end, inside } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 1 })
     come('a1', 'a2', 'a3')
     end('a1', 'a3')
@@ -358,7 +358,7 @@ describe('a fair limit', () => {
     const options = { places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 10, floodWaiting: 4, refusingWaitMs: 5, countedMs: 60_000 }
     const numbered = (from: number, count: number) => Array.from({ length: count }, (_, index) => `a${from + index}`)
 
-    it('serves a burst in the order of arrival, and refuses only what no longer fits into the queue', async () => {
+    test('serves a burst in the order of arrival, and refuses only what no longer fits into the queue', async () => {
       const { come, end, inside, refused } = limitOf(options)
       come(...numbered(1, 13))
       await vi.advanceTimersByTimeAsync(0)
@@ -371,7 +371,7 @@ describe('a fair limit', () => {
       expect(refused).toEqual(['a12', 'a13'])
     })
 
-    it('refuses a flood after some intervals in which more come than are served, even if unevenly, and serves its newest first', () => {
+    test('refuses a flood after some intervals in which more come than are served, even if unevenly, and serves its newest first', () => {
       const { come, end, inside, refused } = limitOf(options)
       come('a1', 'a2', 'a3')
       let last = 3
@@ -388,7 +388,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a13'])
     })
 
-    it('refuses nobody after a pause, in which none is served and after which the queue shrinks', () => {
+    test('refuses nobody after a pause, in which none is served and after which the queue shrinks', () => {
       const { come, end, inside, refused } = limitOf(options)
       come(...numbered(1, 3))
       for (let pause = 0; pause < 5; pause++) {
@@ -402,7 +402,7 @@ describe('a fair limit', () => {
       expect([inside(), refused]).toEqual([['a8'], []])
     })
 
-    it('refuses nobody while requests are served slowly after a pause, and a flood some time after it', () => {
+    test('refuses nobody while requests are served slowly after a pause, and a flood some time after it', () => {
       const { come, end, inside, refused } = limitOf({ ...options, mostWaiting: 100 })
       let last = 0
       const bring = (count: number) => {
@@ -424,7 +424,7 @@ describe('a fair limit', () => {
       expect(refused.length).toBeGreaterThan(0)
     })
 
-    it('refuses nobody after a pause of the process, of which it is told', () => {
+    test('refuses nobody after a pause of the process, of which it is told', () => {
       const { limit, come, end, refused } = limitOf({ ...options, mostWaiting: 100 })
       come(...numbered(1, 2))
       limit.notePause()
@@ -436,7 +436,7 @@ describe('a fair limit', () => {
       expect(refused).toEqual([])
     })
 
-    it('gives all places after a pause, although parties compete, until fewer wait than there are places', () => {
+    test('gives all places after a pause, although parties compete, until fewer wait than there are places', () => {
       const { come, end, inside } = limitOf({ ...options, places: 3, competingPlaces: 1, mostWaiting: 20 })
       come('b1')
       end('b1')
@@ -459,7 +459,7 @@ describe('a fair limit', () => {
       expect(inside()).toHaveLength(1)
     })
 
-    it('gives fewer places again two seconds after a pause, however many wait, and takes that for no pause', () => {
+    test('gives fewer places again two seconds after a pause, however many wait, and takes that for no pause', () => {
       const { come, end, inside } = limitOf({
         ...options,
         places: 3,
@@ -484,7 +484,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a103'])
     })
 
-    it('gives fewer places again some time after a pause of the process in which nobody waited', () => {
+    test('gives fewer places again some time after a pause of the process in which nobody waited', () => {
       const { limit, come, end, inside } = limitOf({ ...options, places: 3, competingPlaces: 1 })
       come('b1')
       end('b1')
@@ -497,7 +497,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a5'])
     })
 
-    it('lets what is refused because all queues together are full count for the longest', async () => {
+    test('lets what is refused because all queues together are full count for the longest', async () => {
       const { come, refused } = limitOf({ ...options, mostWaiting: 3_000, floodWaiting: 1_000 })
       come(...numbered(1, 2_049))
       for (const late of ['b1', 'b2', 'b3', 'b4']) {
@@ -508,7 +508,7 @@ describe('a fair limit', () => {
       expect(refused.length).toBeGreaterThan(4)
     })
 
-    it('refuses nobody of a party whose long queue becomes shorter', () => {
+    test('refuses nobody of a party whose long queue becomes shorter', () => {
       const { come, end, refused } = limitOf({ ...options, mostWaiting: 100, waitMs: 60_000 })
       come(...numbered(1, 60))
       for (let interval = 0; interval < 40; interval++) {
@@ -519,7 +519,7 @@ describe('a fair limit', () => {
       expect(refused).toEqual([])
     })
 
-    it('refuses a party whose queue stays full, because work hangs or because a few more come than can be served', async () => {
+    test('refuses a party whose queue stays full, because work hangs or because a few more come than can be served', async () => {
       const { come, refused } = limitOf(options)
       come(...numbered(1, 11))
       for (const late of ['a12', 'a13', undefined, 'a14']) {
@@ -529,7 +529,7 @@ describe('a fair limit', () => {
       expect(refused).toEqual(['a12', 'a13', 'a14', ...numbered(2, 10)])
     })
 
-    it('refuses a party that keeps many waiting for long, and not one that sends no more', () => {
+    test('refuses a party that keeps many waiting for long, and not one that sends no more', () => {
       const { come, end, refused } = limitOf({ ...options, waitMs: 60_000 })
       const serveFor = (intervals: number) => {
         for (let count = 0; count < intervals; count++) {
@@ -576,7 +576,7 @@ describe('a fair limit', () => {
         return { ...busy, pass }
       }
 
-      it('refuses nobody while the process is slower, and no more come than before', () => {
+      test('refuses nobody while the process is slower, and no more come than before', () => {
         const { pass, refused } = busyLimit()
         pass(40, { served: 1, came: 4 })
         expect(refused).toEqual([])
@@ -584,13 +584,13 @@ describe('a fair limit', () => {
         expect(refused).toEqual([])
       })
 
-      it('refuses a flood within half a second', () => {
+      test('refuses a flood within half a second', () => {
         const { pass, refused } = busyLimit()
         pass(22, { served: 4, came: 8 })
         expect(refused.length).toBeGreaterThan(0)
       })
 
-      it('refuses the same number of requests when the process stays slower for ten seconds', () => {
+      test('refuses the same number of requests when the process stays slower for ten seconds', () => {
         const { pass, refused } = busyLimit({ mostWaiting: 1_900, waitMs: 60_000 })
         pass(470, { served: 1, came: 4 })
         expect(refused).toEqual([])
@@ -598,7 +598,7 @@ describe('a fair limit', () => {
         expect(refused.length).toBeGreaterThan(0)
       })
 
-      it('refuses the same number of requests as a flood, once it has forgotten that it served as many', () => {
+      test('refuses the same number of requests as a flood, once it has forgotten that it served as many', () => {
         const { pass, refused } = busyLimit()
         pass(1, { served: 4, came: 0 })
         vi.advanceTimersByTime(11_000)
@@ -606,7 +606,7 @@ describe('a fair limit', () => {
         expect(refused.length).toBeGreaterThan(0)
       })
 
-      it('gives no more places for a burst that is soon served', () => {
+      test('gives no more places for a burst that is soon served', () => {
         const { come, end, inside, pass } = busyLimit({ places: 3, competingPlaces: 1 })
         come('b1')
         end(...inside())
@@ -615,7 +615,7 @@ describe('a fair limit', () => {
         expect(inside()).toHaveLength(1)
       })
 
-      it('gives all places while the process is slower, although parties compete, but for two seconds only', () => {
+      test('gives all places while the process is slower, although parties compete, but for two seconds only', () => {
         const { come, end, inside, pass } = busyLimit({ places: 3, competingPlaces: 1, waitMs: 60_000 })
         come('b1')
         end(...inside())
@@ -628,7 +628,7 @@ describe('a fair limit', () => {
       })
     })
 
-    it('soon refuses nobody of a few callers who repeat what is refused at once', () => {
+    test('soon refuses nobody of a few callers who repeat what is refused at once', () => {
       const { come, end, inside, refused } = limitOf({ ...options, refusingPlaces: () => 1 })
       let [last, repeated] = [4, 0]
       come(...numbered(1, 4))
@@ -650,7 +650,7 @@ describe('a fair limit', () => {
       expect(repeatFor(3_000)).toBe(sofar)
     })
 
-    it('refuses nothing of a party that is tried, and gives it a few places', () => {
+    test('refuses nothing of a party that is tried, and gives it a few places', () => {
       const some = { places: 4, competingPlaces: 4, refusingPlaces: () => 1, mostWaiting: 20 }
       const { come, end, inside, refused } = limitOf({
         ...options,
@@ -672,7 +672,7 @@ describe('a fair limit', () => {
       expect(inside()).toEqual(['a4', 'a13', 'a11', 'a12'])
     })
 
-    it('refuses the many that are late when a flood is noticed in several parts', () => {
+    test('refuses the many that are late when a flood is noticed in several parts', () => {
       const { come, end, refused } = limitOf({ ...options, mostWaiting: 200 })
       come(...numbered(1, 150))
       for (const served of [1, 2, 3, 4]) {
@@ -686,7 +686,7 @@ describe('a fair limit', () => {
     })
   })
 
-  it('gives away the place of work that takes long, and counts no place twice when it ends', () => {
+  test('gives away the place of work that takes long, and counts no place twice when it ends', () => {
     const { come, end, inside } = limitOf()
     come('a1', 'a2', 'a3', 'a4', 'a5')
     vi.advanceTimersByTime(220)
@@ -696,7 +696,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a5', 'a6', 'a7', 'a8'])
   })
 
-  it('gives away the place of a request whose body does not arrive with its headers', () => {
+  test('gives away the place of a request whose body does not arrive with its headers', () => {
     const { limit, come, inside } = limitOf()
     const slow = [1, 2, 3, 4].map(() => limit.tryEnter('strangers 1') as Place)
     const bodies = slow.map((place) => {
@@ -714,7 +714,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['b1', 'b2', 'b3', 'b4'])
   })
 
-  it('counts a party as one that comes again when its work of long ago loses its place', () => {
+  test('counts a party as one that comes again when its work of long ago loses its place', () => {
     const { limit } = limitOf({ competingPlaces: 4 })
     for (const party of ['account a', 'account b', 'account b', 'account b']) expect(limit.tryEnter(party)).toBeDefined()
     vi.advanceTimersByTime(200)
@@ -722,7 +722,7 @@ describe('a fair limit', () => {
     expect([1, 2, 3, 4].map(() => limit.tryEnter('account a') !== undefined)).toEqual([true, true, true, false])
   })
 
-  it('gives the places of idle work to those that wait before others', () => {
+  test('gives the places of idle work to those that wait before others', () => {
     const { limit, come, inside } = limitOf({ places: 2, competingPlaces: 2, keptFree: 0 })
     for (const place of [limit.tryEnter('strangers 1'), limit.tryEnter('strangers 1')]) (place as Place).body = { complete: false }
     come('a1')
@@ -731,7 +731,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a1', 'b1'])
   })
 
-  it('gives a place at once that work of long ago still has', () => {
+  test('gives a place at once that work of long ago still has', () => {
     const { come, inside } = limitOf()
     come('a1', 'a2', 'a3', 'a4')
     vi.advanceTimersByTime(200)
@@ -739,7 +739,7 @@ describe('a fair limit', () => {
     expect(inside()).toContain('a5')
   })
 
-  it('offers a free place to every party, also after one whose requests are all late', () => {
+  test('offers a free place to every party, also after one whose requests are all late', () => {
     const { come, end, inside, refused } = limitOf({ places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 1, refusingWaitMs: 5 })
     come('a1', 'a2', 'a3')
     vi.advanceTimersByTime(6)
@@ -748,7 +748,7 @@ describe('a fair limit', () => {
     expect([inside(), refused]).toEqual([['c1'], ['a2', 'a3']])
   })
 
-  it('gives the places of thousands of callers on who have hung up meanwhile', () => {
+  test('gives the places of thousands of callers on who have hung up meanwhile', () => {
     const limit = new FairLimit({ ...OPTIONS, places: 1, competingPlaces: 1, keptFree: 0, mostWaiting: 2_000 })
     const first = limit.tryEnter('a') as Place
     let left = 0
@@ -764,7 +764,7 @@ describe('a fair limit', () => {
     expect([left, limit.taken, limit.waiting]).toEqual([2_000, 0, 0])
   })
 
-  it('counts heavy work with its weight', () => {
+  test('counts heavy work with its weight', () => {
     const { limit } = limitOf()
     const heavy = limit.tryEnter('a', 4)
     expect(limit.tryEnter('a')).toBeUndefined()
@@ -772,7 +772,7 @@ describe('a fair limit', () => {
     expect(limit.tryEnter('a')).toBeDefined()
   })
 
-  it('forgets a request that stops waiting', () => {
+  test('forgets a request that stops waiting', () => {
     const { come, end, inside, stopWaiting } = limitOf()
     come('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
     stopWaiting('a5')
@@ -780,7 +780,7 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a2', 'a3', 'a4', 'a6'])
   })
 
-  it('runs functions, and gives their places back when they fail', async () => {
+  test('runs functions, and gives their places back when they fail', async () => {
     const { limit } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0 })
     const refusal = () => new Error('busy')
     await expect(runInPlace(limit, 'a', () => Promise.reject(new Error('failed')), { refusal })).rejects.toThrow('failed')
@@ -799,14 +799,14 @@ describe('a fair limit', () => {
     )
   })
 
-  it('refuses everybody beyond the number that can wait at all', async () => {
+  test('refuses everybody beyond the number that can wait at all', async () => {
     const { come, refused } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 5_000 })
     come(...Array.from({ length: 2_050 }, (_, index) => `a${index}`))
     await vi.advanceTimersByTimeAsync(0)
     expect(refused).toEqual(['a2049'])
   })
 
-  it('gives the room of the longest queue to others when all queues together are full', async () => {
+  test('gives the room of the longest queue to others when all queues together are full', async () => {
     const { come, refused } = limitOf({ places: 1, competingPlaces: 1, refusingPlaces: () => 1, keptFree: 0, mostWaiting: 5_000 })
     come(...Array.from({ length: 2_049 }, (_, index) => `a${index}`))
     come('b1', 'c1', 'b2')

@@ -1,7 +1,7 @@
 /**
  * Keeps the SQL by which each type of field is compared, sorted, grouped and indexed word for word, because existing indexes rely on it.
  */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CALC_FIELDS, type FieldDef, indexKey, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import { FIELD_TYPES, type FieldType } from '../../src/fields/registry.ts'
 import { planIndexes, type TableStatistics } from '../../src/indexes/plan.ts'
@@ -128,21 +128,21 @@ function orderLines({ id }: FieldDef): string[] {
 }
 
 describe('the SQL of each type of field', () => {
-  it('compares as before', async () => {
+  test('compares as before', async () => {
     await expect(table.fields.flatMap(conditionLines).join('\n')).toMatchFileSnapshot('snapshots/compares.txt')
   })
 
-  it('sorts as before', async () => {
+  test('sorts as before', async () => {
     await expect(table.fields.flatMap(orderLines).join('\n')).toMatchFileSnapshot('snapshots/orders.txt')
   })
 
-  it('searches and reads columns as before', async () => {
+  test('searches and reads columns as before', async () => {
     const search = pageSql({ words: ['op', 'option', 'a%b'] })
     const columns = selectList(table.fields).sql
     await expect(`${printed(search)}\n${columns}`).toMatchFileSnapshot('snapshots/search.txt')
   })
 
-  it('is indexed by the texts of existing indexes', () => {
+  test('is indexed by the texts of existing indexes', () => {
     const known: TableStatistics = { groups: new Map(), made: new Set() }
     const uses = table.fields.flatMap(({ id }) => [
       { equal: [], sort: id },
@@ -192,7 +192,7 @@ describe('the SQL of each type of field', () => {
     `)
   })
 
-  it('is indexed by expressions without parameters that depend only on the record', () => {
+  test('is indexed by expressions without parameters that depend only on the record', () => {
     for (const each of table.fields) {
       const key = indexKey(each)
       expect(key?.values ?? []).toEqual([])
@@ -200,7 +200,7 @@ describe('the SQL of each type of field', () => {
     }
   })
 
-  it('follows equality where an index can', () => {
+  test('follows equality where an index can', () => {
     const lines = table.fields.flatMap(({ id }) =>
       VALUES.flatMap((value) => {
         try {

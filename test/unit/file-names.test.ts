@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mendedName, uploadName } from '../../src/files/file-names.ts'
 
 const FAMILY = '👨‍👩‍👧'
 
 describe('the name of an upload', () => {
-  it.each([
+  test.each([
     // Folders.
     ['offer.pdf', 'offer.pdf'],
     ['a/b/offer.pdf', 'offer.pdf'],
@@ -41,7 +41,7 @@ describe('the name of an upload', () => {
     expect(mendedName(given, 'other')).toBe(name)
   })
 
-  it.each([
+  test.each([
     ['', 'must not be empty'],
     [' \t\n', 'must not be empty'],
     ['/', 'must name a file'],
@@ -65,7 +65,7 @@ describe('the name of an upload', () => {
 })
 
 describe('the name of a file out of a mail', () => {
-  it.each([
+  test.each([
     ['', 'attachment-1'],
     ['..', 'attachment-1'],
     ['a/', 'attachment-1'],

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the trees hold templates of SQL.
 /** Checks the house rules on small trees. */
 import { globSync, readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findings } from '../../scripts/house-rules.ts'
 import { readFacts } from '../../scripts/source-facts.ts'
 
@@ -21,7 +21,7 @@ function found(files: Record<string, string>, schema = SCHEMA): string[] {
 }
 
 describe('the house rules', () => {
-  it('find nothing in a feature that follows them', () => {
+  test('find nothing in a feature that follows them', () => {
     const tree = {
       'src/platform/database/database.ts': 'export const sql = String.raw',
       'src/tasks/schema.ts': "import { z } from 'zod'\nexport const Task = z.object({})",
@@ -35,7 +35,7 @@ describe('the house rules', () => {
     expect(found(tree)).toEqual([])
   })
 
-  it('find nothing in SQL whose aliases stand before a dot, or that meets no field', () => {
+  test('find nothing in SQL whose aliases stand before a dot, or that meets no field', () => {
     const tree = {
       'src/csv/a.ts':
         'export const a = sql`select row_to_json(w.*), max(id) as last from (select * from ${recordsOf(1)} r, unnest(r.${ident(b)}) with ordinality as u (o, at) where u.o > 1 order by u.at) w`',
@@ -44,7 +44,7 @@ describe('the house rules', () => {
     expect(found(tree)).toEqual([])
   })
 
-  it.each([
+  test.each([
     ['an index.ts', { 'src/tasks/index.ts': '' }, 'src/tasks/index.ts index.ts says nothing'],
     ['a folder that is not a feature', { 'src/lib/text.ts': '' }, 'src/lib/text.ts lib/ is not a feature'],
     ['a room within a room', { 'src/tasks/sync/parts/a.ts': '' }, 'src/tasks/sync/parts/a.ts a room within a room'],
@@ -101,7 +101,7 @@ describe('the house rules', () => {
     expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
   })
 
-  it.each([
+  test.each([
     ['a statement', "import { a } from '../email/b.ts'"],
     ['a type', "import type { a } from '../email/b.ts'"],
     ['a type in braces', "import { type a } from '../email/b.ts'"],
@@ -113,13 +113,13 @@ describe('the house rules', () => {
     expect(found({ 'src/tasks/a.ts': line, 'src/email/b.ts': '' })).toEqual(['src/tasks/a.ts:1 tasks imports src/email/b.ts'])
   })
 
-  it('takes no import from a comment, a string or a template', () => {
+  test('takes no import from a comment, a string or a template', () => {
     const text =
       "// import '../email/b.ts'\nconst a = \"import '../email/b.ts'\"\nconst b = `import '../email/b.ts'`\nconst c = /import '..\\/email'/"
     expect(found({ 'src/tasks/a.ts': text })).toEqual([])
   })
 
-  it('keep the platform free of features, and everything free of the files at the root', () => {
+  test('keep the platform free of features, and everything free of the files at the root', () => {
     const tree = {
       'src/platform/http/rest.ts': "import '../../tasks/service.ts'\nimport '../../settings.ts'",
       'src/tasks/service.ts': "import '../router.ts'",
@@ -133,7 +133,7 @@ describe('the house rules', () => {
     ])
   })
 
-  it('name a cycle once, with its path', () => {
+  test('name a cycle once, with its path', () => {
     const tree = {
       'src/tasks/a.ts': "import './b.ts'",
       'src/tasks/b.ts': "import './c.ts'",
@@ -143,7 +143,7 @@ describe('the house rules', () => {
     expect(found(tree)).toEqual(['src/tasks/a.ts a cycle: tasks/a.ts → tasks/b.ts → tasks/c.ts → tasks/a.ts'])
   })
 
-  it.each([
+  test.each([
     'tx.task.update({ where: { id } })',
     'context.db.prisma.task.deleteMany()',
     'sql`insert into tasks (title) values (1)`',
@@ -155,30 +155,30 @@ describe('the house rules', () => {
     expect(found({ 'src/email/due.ts': statement })).toEqual(['src/email/due.ts:1 writes tasks'])
   })
 
-  it.each(['sql`select id from tasks for update of tasks`', 'tx.task.findMany()', 'sql`insert into notes select * from tasks`'])(
+  test.each(['sql`select id from tasks for update of tasks`', 'tx.task.findMany()', 'sql`insert into notes select * from tasks`'])(
     'let every feature read: %s',
     (statement) => {
       expect(found({ 'src/email/due.ts': statement })).toEqual([])
     },
   )
 
-  it('require an owner for each table', () => {
+  test('require an owner for each table', () => {
     expect(found({}, 'model Stamp {\n  id Int @id\n  @@map("stamps")\n}\n')).toEqual(['prisma/schema.prisma nobody owns the table stamps'])
   })
 
-  it('only warn of a file between 300 and 350 lines', () => {
+  test('only warn of a file between 300 and 350 lines', () => {
     const isWarning = (lines: number) => findings(readFacts({ 'src/platform/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
     expect([isWarning(300), isWarning(301), isWarning(350), isWarning(351)]).toEqual([undefined, true, true, false])
   })
 
-  it('give each finding a reason and a fix', () => {
+  test('give each finding a reason and a fix', () => {
     for (const { why, instead } of findings(readFacts({ 'src/lib/index.ts': '', 'src/app.ts': 'process.exit(1)' }), SCHEMA)) {
       expect(why).toMatch(/\.$/)
       expect(instead).toMatch(/\.$/)
     }
   })
 
-  it('can read every file of the repository', () => {
+  test('can read every file of the repository', () => {
     const files = Object.fromEntries(globSync('{src,scripts,test}/**/*.ts').map((path) => [path, readFileSync(path, 'utf8')]))
     expect(readFacts(files).flatMap(({ imports }) => imports).length).toBeGreaterThan(300)
   })

@@ -1,5 +1,5 @@
 import { getHeapSpaceStatistics } from 'node:v8'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { collectWhenIdle } from '../../src/platform/idle-memory.ts'
 
 const SPAN_MS = 30_000
@@ -20,7 +20,7 @@ function spans(of: number[]) {
   for (utilization of of) vi.advanceTimersByTime(SPAN_MS)
 }
 
-it('collects once a process has been idle for five minutes, and again only after it was busy', () => {
+test('collects once a process has been idle for five minutes, and again only after it was busy', () => {
   const collect = vi.fn()
   const stop = collectWhenIdle(collect)
   spans([1, 0.2, 0.06, ...IDLE.slice(1)])
@@ -36,7 +36,7 @@ it('collects once a process has been idle for five minutes, and again only after
   expect(collect).toHaveBeenCalledTimes(2)
 })
 
-it('leaves a large heap alone, whose collection would be a long pause', () => {
+test('leaves a large heap alone, whose collection would be a long pause', () => {
   const collect = vi.fn()
   vi.spyOn(process, 'memoryUsage').mockReturnValue({ ...process.memoryUsage(), heapUsed: 500_000_000 })
   const stop = collectWhenIdle(collect)
@@ -45,7 +45,7 @@ it('leaves a large heap alone, whose collection would be a long pause', () => {
   stop()
 })
 
-it('gives back the new space, which a usual collection leaves as large as it has become', () => {
+test('gives back the new space, which a usual collection leaves as large as it has become', () => {
   let kept: unknown[] = []
   for (let round = 0; round < 40; round++) kept = Array.from({ length: 100_000 }, (_, index) => ({ index, kept: round }))
   expect(kept).toHaveLength(100_000)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { refuseCostlyJson } from '../../src/platform/http/json-limits.ts'
 
 const list = (count: number, item: (index: number) => string) => Array.from({ length: count }, (_, index) => item(index)).join(',')
@@ -11,7 +11,7 @@ describe('is accepted', () => {
     0,
     280,
   )
-  it.each([
+  test.each([
     ['a batch of 1,000 records of a wide table', JSON.stringify({ records: Array(600).fill({ data: Object.fromEntries(fields) }) })],
     ['10 MB of the shortest references', `[${list(1_165_000, () => '{"id":1}')}]`],
     ['10 MB of numbers', `[${list(5_000_000, () => '1')}]`],
@@ -28,7 +28,7 @@ describe('is accepted', () => {
 })
 
 describe('is refused', () => {
-  it.each([
+  test.each([
     ['many keys in one object', object(2_100), 'The body must have at most 2000 different keys'],
     ['many keys in many objects', `[${list(2_100, (index) => `{"k${index}" : 1}`)}]`, 'The body must have at most 2000 different keys'],
     ['101 levels', '['.repeat(101), 'The body must not be nested deeper than 100'],
@@ -39,7 +39,7 @@ describe('is refused', () => {
   })
 })
 
-it('takes as many keys as the caller says', () => {
+test('takes as many keys as the caller says', () => {
   expect(() => refuseCostlyJson(padded(object(10_000)), 20_000)).not.toThrow()
   expect(() => refuseCostlyJson(padded(object(21_000)), 20_000)).toThrow('20000 different keys')
 })

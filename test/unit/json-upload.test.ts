@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeBase64 } from '../../src/platform/bytes/base64.ts'
 import { JsonUpload } from '../../src/platform/http/json-upload.ts'
 
@@ -37,7 +37,7 @@ const outcomeOf = (fn: () => unknown) => {
 }
 
 describe('the JSON of an upload', () => {
-  it.each([
+  test.each([
     ['its keys in any order', '{"data":"aGk=","name":"a","type":null}'],
     ['white space', ' {\n "name" : "a" ,\t"data"\r\n: "aGk="\n}\n'],
     ['an escaped key', '{"n\\u0061me":"a","d\\u0061ta":"aGk="}'],
@@ -58,7 +58,7 @@ describe('the JSON of an upload', () => {
     for (const size of [1, 2, 3, 5, 1_000]) expect(read(body, () => size)).toEqual(expected)
   })
 
-  it.each([
+  test.each([
     ['ends early', '{"data":"aGk='],
     ['ends after its data', '{"data":"aGk="'],
     ['ends in an escape', '{"data":"aGk\\'],
@@ -75,23 +75,23 @@ describe('the JSON of an upload', () => {
     for (const size of [1, 2, 1_000]) expect(() => read(Buffer.from(text), () => size)).toThrow('The body is not valid JSON')
   })
 
-  it('is refused with two texts as data, and with too much besides it', () => {
+  test('is refused with two texts as data, and with too much besides it', () => {
     expect(() => read(Buffer.from('{"data":"YQ==","data":"Yg=="}'), () => 7)).toThrow('data: is given twice')
     const large = `{"name":"${'a'.repeat(1_100_000)}","data":""}`
     expect(() => read(Buffer.from(large), () => 65_536)).toThrow('The body must have at most 1048576 bytes besides data')
   })
 
-  it('is refused with bytes that are not UTF-8', () => {
+  test('is refused with bytes that are not UTF-8', () => {
     expect(() => read(Buffer.from('{"name":"\xff","data":""}', 'latin1'), () => 3)).toThrow('The body is not valid UTF-8')
   })
 
-  it('knows the keys before its data while that arrives', () => {
+  test('knows the keys before its data while that arrives', () => {
     const upload = new JsonUpload()
     upload.read(Buffer.from('{"field_id":"file","name":"a\\"b","data":"aG'))
     expect(upload.keysBefore()).toEqual({ field_id: 'file', name: 'a"b', data: '' })
   })
 
-  it('is what JSON.parse makes of it, whatever it is and wherever its chunks end', () => {
+  test('is what JSON.parse makes of it, whatever it is and wherever its chunks end', () => {
     const random = numbers(7)
     const pick = <T>(values: readonly T[]) => values[random(values.length)] as T
     const parts = [
@@ -142,11 +142,11 @@ describe('the JSON of an upload', () => {
 describe('base64', () => {
   const decode = (text: string) => decodeBase64(text, () => new Error('must be base64'))
 
-  it.each(['', 'aGk=', 'aGk', 'aGk\n=\n', 'aG\r\nk=\r\n', '_-8=', '/+8=', 'aGVs=', 'aGk=='])('may be %j', (text) => {
+  test.each(['', 'aGk=', 'aGk', 'aGk\n=\n', 'aG\r\nk=\r\n', '_-8=', '/+8=', 'aGVs=', 'aGk=='])('may be %j', (text) => {
     expect(decode(text)).toEqual(Buffer.from(text, 'base64'))
   })
 
-  it.each(['a', 'aGk=a', 'aGk a', 'aG*k', 'aGkŁ', '\u{10141}AAA', 'aGVsb', '=aGk', 'aGk\0', 'aGk\t='])('cannot be %j', (text) => {
+  test.each(['a', 'aGk=a', 'aGk a', 'aG*k', 'aGkŁ', '\u{10141}AAA', 'aGVsb', '=aGk', 'aGk\0', 'aGk\t='])('cannot be %j', (text) => {
     expect(() => decode(text)).toThrow('must be base64')
   })
 })

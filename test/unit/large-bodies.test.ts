@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { FastifyReply } from 'fastify'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { admitBody, bodyBytes, openLargeBodies } from '../../src/platform/http/large-bodies.ts'
 
 /** Starts a request that waits for admission; `close` closes its connection. */
@@ -26,7 +26,7 @@ describe('large bodies', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('are read six at a time, and the next one after a response', async () => {
+  test('are read six at a time, and the next one after a response', async () => {
     const bodies = openLargeBodies()
     const requests = Array.from({ length: 8 }, (_, index) => requestOf(bodies, `account ${index % 2}`))
     expect(await admitted(requests)).toEqual([true, true, true, true, true, true, false, false])
@@ -34,20 +34,20 @@ describe('large bodies', () => {
     expect(await admitted(requests)).toEqual([true, true, true, true, true, true, true, false])
   })
 
-  it('of one account are read four at a time, so that others never wait for its slow ones', async () => {
+  test('of one account are read four at a time, so that others never wait for its slow ones', async () => {
     const bodies = openLargeBodies()
     const requests = Array.from({ length: 5 }, () => requestOf(bodies, 'account 1'))
     expect(await admitted(requests)).toEqual([true, true, true, true, false])
     expect(await admitted([requestOf(bodies, 'account 2')])).toEqual([true])
   })
 
-  it('are known by their stated size; a chunked body may have any', () => {
+  test('are known by their stated size; a chunked body may have any', () => {
     expect(bodyBytes({ headers: { 'content-length': '5000000' } })).toBe(5_000_000)
     expect(bodyBytes({ headers: {} })).toBe(0)
     expect(bodyBytes({ headers: { 'transfer-encoding': 'chunked' } })).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('give their place back when the connection closes, also while they wait or just as they are admitted', async () => {
+  test('give their place back when the connection closes, also while they wait or just as they are admitted', async () => {
     const bodies = openLargeBodies()
     const reading = Array.from({ length: 4 }, () => requestOf(bodies, 'account 1'))
     await admitted(reading)
@@ -59,7 +59,7 @@ describe('large bodies', () => {
     expect(await admitted([next])).toEqual([true])
   })
 
-  it('are refused after waiting half a minute', async () => {
+  test('are refused after waiting half a minute', async () => {
     const bodies = openLargeBodies()
     for (let index = 0; index < 4; index++) requestOf(bodies, 'account 1')
     const late = expect(requestOf(bodies, 'account 1').admission).rejects.toMatchObject({

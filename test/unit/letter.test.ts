@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { composeLetter, type LetterItem } from '../../src/notifications/letter.ts'
 
 const NOW = new Date('2026-03-30T22:30:00Z')
@@ -39,7 +39,7 @@ const letter = (items: Partial<LetterItem>[], timezone = 'Europe/Berlin', name =
   )
 
 describe('a letter', () => {
-  it('has a readable text form', () => {
+  test('has a readable text form', () => {
     const comment = {
       id: 3,
       event_type: 'TASK_COMMENT',
@@ -68,7 +68,7 @@ No more mails like this: https://grid.example/unsubscribe/8.x
 `)
   })
 
-  it.each([
+  test.each([
     ['UTC', 'Tuesday, 31 March 2026, 22:30'],
     ['Pacific/Kiritimati', 'Wednesday, 1 April 2026, 12:30'],
     ['Etc/GMT+12', 'Tuesday, 31 March 2026, 10:30'],
@@ -79,16 +79,16 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     expect(html).toContain(`due ${due}`)
   })
 
-  it.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Pacific/Apia'])('never moves a calendar date, not in %s', (timezone) => {
+  test.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Pacific/Apia'])('never moves a calendar date, not in %s', (timezone) => {
     expect(letter([{ due_time: null }], timezone).text).toContain('due Tuesday, 31 March 2026\n')
   })
 
-  it('supports the first and the last dates of the calendar', () => {
+  test('supports the first and the last dates of the calendar', () => {
     expect(letter([{ due_date: '9999-12-31' }], 'Pacific/Kiritimati').text).toContain('1 January 10000, 12:30')
     expect(letter([{ due_date: '0001-01-01', due_time: null }]).text).toContain('1 January 1\n')
   })
 
-  it('shows user input as text, on one line of a subject', () => {
+  test('shows user input as text, on one line of a subject', () => {
     const title = 'Tom & <img src=x onerror=alert(1)>\r\nBcc: eve@example.com'
     const message = `Ada <b> assigned you the task “${title}”.`
     const { subject, html, text } = letter([{ task_title: title, message }], 'UTC', '<script>')
@@ -99,19 +99,19 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     expect(html).not.toMatch(/<(img|script|b)\b/)
   })
 
-  it('names a record without a title by its id, and a standalone task by its title alone', () => {
+  test('names a record without a title by its id, and a standalone task by its title alone', () => {
     expect(letter([{ ...onRecord, record_title: null }]).text).toContain('\nRecord 12 – Companies\n')
     const alone = { table_name: null, record_id: null, record_title: null, due_date: null }
     expect(letter([alone]).text).toContain('\n“Call back”\n- ')
   })
 
-  it('keeps its subject short', () => {
+  test('keeps its subject short', () => {
     const { subject } = letter([{ message: `Ada Byron assigned you the task “${'long '.repeat(100)}”.` }])
     expect(subject).toHaveLength(150)
     expect(subject.endsWith('…')).toBe(true)
   })
 
-  it('mentions that it contains several reminders', () => {
+  test('mentions that it contains several reminders', () => {
     const reminder = (id: number, title: string) => ({ id, task_title: title, url: `/task/${id}`, event_type: 'TASK_REMINDER' }) as const
     expect(letter([reminder(1, 'One'), reminder(2, 'Two'), reminder(3, 'Three')]).subject).toBe('3 reminders: “Three”, “Two” and 1 more')
   })

@@ -1,13 +1,13 @@
 /** Turns of the event loop that chunks of uploads take. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { chunkTurn, requestBegins, requestEnds } from '../../src/platform/concurrency/loop-turns.ts'
 
 afterEach(() => {
   vi.useRealTimers()
 })
 
-it('handles one chunk in each turn of the event loop, in their order', async () => {
+test('handles one chunk in each turn of the event loop, in their order', async () => {
   const handled: number[] = []
   for (const chunk of [1, 2, 3]) void chunkTurn().then(() => handled.push(chunk))
   for (const count of [1, 2, 3]) {
@@ -16,7 +16,7 @@ it('handles one chunk in each turn of the event loop, in their order', async () 
   }
 })
 
-it('lets a chunk wait for a request in progress, but not for long', async () => {
+test('lets a chunk wait for a request in progress, but not for long', async () => {
   vi.useFakeTimers()
   const request = requestBegins()
   let handled = 0
@@ -30,7 +30,7 @@ it('lets a chunk wait for a request in progress, but not for long', async () => 
   expect(handled).toBe(2)
 })
 
-it('forgets a request of which nobody says that it has ended, also without uploads', () => {
+test('forgets a request of which nobody says that it has ended, also without uploads', () => {
   vi.useFakeTimers()
   const left = requestBegins()
   vi.advanceTimersByTime(101)
@@ -38,7 +38,7 @@ it('forgets a request of which nobody says that it has ended, also without uploa
   expect(left.item).toBeUndefined()
 })
 
-it('does not wait for a request that has ended, nor for one that takes long', async () => {
+test('does not wait for a request that has ended, nor for one that takes long', async () => {
   vi.useFakeTimers()
   requestEnds(requestBegins())
   const slow = requestBegins()

@@ -1,9 +1,9 @@
 import sharp from 'sharp'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { detectType, servedAs } from '../../src/files/media-types.ts'
 
 describe('the type that bytes show', () => {
-  it('is found in the first bytes of an image, however they are cut', async () => {
+  test('is found in the first bytes of an image, however they are cut', async () => {
     const picture = sharp({
       create: { width: 300, height: 200, channels: 3, background: '#c33', noise: { type: 'gaussian', mean: 128, sigma: 30 } },
     })
@@ -14,7 +14,7 @@ describe('the type that bytes show', () => {
     }
   })
 
-  it('is found if the pixels of a PNG begin late', async () => {
+  test('is found if the pixels of a PNG begin late', async () => {
     const png = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#fff' } })
       .png()
       .toBuffer()
@@ -24,7 +24,7 @@ describe('the type that bytes show', () => {
     expect(await detectType(Buffer.concat([png.subarray(0, 33), text, png.subarray(33)]))).toBe('image/png')
   })
 
-  it.each([
+  test.each([
     ['', 'application/octet-stream'],
     ['hello', 'application/octet-stream'],
     ['<!doctype html><p>', 'application/octet-stream'],
@@ -42,7 +42,7 @@ describe('the type that bytes show', () => {
 })
 
 describe('a browser', () => {
-  it.each([
+  test.each([
     ['text/html', 'image/png', 'inline', 'image/png'],
     ['image/png', 'text/html', 'attachment', 'image/png'],
     ['image/png', 'application/octet-stream', 'attachment', 'image/png'],

@@ -1,7 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { memo } from '../../src/platform/memo.ts'
 
-it('computes a value once for an object, and again for an equal object', () => {
+test('computes a value once for an object, and again for an equal object', () => {
   const make = vi.fn(({ id }: { id: number }) => ({ doubled: id * 2 }))
   const doubled = memo(make)
   const one = { id: 4 }
@@ -10,7 +10,7 @@ it('computes a value once for an object, and again for an equal object', () => {
   expect(make).toHaveBeenCalledTimes(2)
 })
 
-it('remembers undefined, too', () => {
+test('remembers undefined, too', () => {
   const make = vi.fn((_: object) => undefined)
   const none = memo(make)
   const key = {}
@@ -18,7 +18,7 @@ it('remembers undefined, too', () => {
   expect(make).toHaveBeenCalledOnce()
 })
 
-it('computes the value again after a failure', () => {
+test('computes the value again after a failure', () => {
   const make = vi
     .fn((_: object) => 'made')
     .mockImplementationOnce(() => {

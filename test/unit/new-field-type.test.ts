@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FIELD_TYPES, TYPES } from '../../src/fields/registry.ts'
 import { rating } from '../fixtures/field-types/rating.ts'
 
@@ -60,11 +60,11 @@ beforeAll(async () => {
 afterAll(() => rm(copy, { recursive: true, force: true }))
 
 describe('the types of fields', () => {
-  it('convert only to existing types', () => {
+  test('convert only to existing types', () => {
     for (const type of FIELD_TYPES) expect(FIELD_TYPES).toEqual(expect.arrayContaining(Object.keys(TYPES[type].becomes)))
   })
 
-  it('are named nowhere else: code that depends on a type asks its definition', () => {
+  test('are named nowhere else: code that depends on a type asks its definition', () => {
     // Email offers a record's addresses to write to, and a record's title is its first text field (api.md).
     const allowed = ["src/email/service.ts type === 'email'", "src/fields/definition.ts type === 'text'"]
     const naming = new RegExp(`(?:\\btype (?:===|!==)|\\bcase) '(?:${FIELD_TYPES.join('|')})'`, 'g')
@@ -76,7 +76,7 @@ describe('the types of fields', () => {
 })
 
 describe('a new type of field', () => {
-  it('takes a file and a line in the table of types, and the whole service supports it', { timeout: SLOW }, async () => {
+  test('takes a file and a line in the table of types, and the whole service supports it', { timeout: SLOW }, async () => {
     expect(await compile()).toEqual([])
     const { stdout } = await run(process.execPath, [join(copy, 'src/caller.ts')], { cwd: copy })
     expect(JSON.parse(stdout)).toEqual({
@@ -91,7 +91,7 @@ describe('a new type of field', () => {
     })
   })
 
-  it('does not compile until it is complete: the compiler names what is missing', { timeout: SLOW }, async () => {
+  test('does not compile until it is complete: the compiler names what is missing', { timeout: SLOW }, async () => {
     const members = Object.keys(rating)
     for (const member of members) {
       const without = `import type { FieldTypeDefinition } from '../field-type.ts'

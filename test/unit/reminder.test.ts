@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   changeDue,
   type Due,
@@ -14,7 +14,7 @@ import {
 const none: Due = { due_date: null, due_time: null, reminder_offset_mins: null, reminder_time: null }
 
 describe('the instant of a reminder', () => {
-  it.each<[string, Partial<Due>, string | null]>([
+  test.each<[string, Partial<Due>, string | null]>([
     ['is null without a due date', {}, null],
     ['is null without a reminder', { due_date: '2026-03-31', due_time: '14:30' }, null],
     [
@@ -34,7 +34,7 @@ describe('the instant of a reminder', () => {
 })
 
 describe('due date, time and reminder', () => {
-  it.each<[Partial<Due>, string[]]>([
+  test.each<[Partial<Due>, string[]]>([
     [{}, []],
     [{ due_date: '2026-03-31' }, []],
     [{ due_date: '2026-03-31', due_time: '14:30' }, []],
@@ -61,7 +61,7 @@ describe('a change', () => {
   const timed: Due = { due_date: '2026-03-31', due_time: '14:30:00', reminder_offset_mins: 30, reminder_time: null }
   const dateOnly: Due = { due_date: '2026-03-31', due_time: null, reminder_offset_mins: null, reminder_time: '08:00:00' }
 
-  it.each<[string, Due, Partial<Due>, Due]>([
+  test.each<[string, Due, Partial<Due>, Due]>([
     ['of no property keeps all', timed, {}, timed],
     ['of the date keeps time and reminder', timed, { due_date: '2026-04-01' }, { ...timed, due_date: '2026-04-01' }],
     ['that clears the date clears all', timed, { due_date: null }, none],
@@ -80,7 +80,7 @@ describe('a change', () => {
     expect(dueIssues(next)).toEqual([])
   })
 
-  it.each<[string, Due, Partial<Due>]>([
+  test.each<[string, Due, Partial<Due>]>([
     ['a time without a date', none, { due_time: '09:00' }],
     ['a time while it clears the date', timed, { due_date: null, due_time: '09:00' }],
     ['an offset without a time', dateOnly, { reminder_offset_mins: 5 }],
@@ -97,7 +97,7 @@ describe('a change', () => {
   })
   const possible = anyDue.filter((due) => dueIssues(due).length === 0)
 
-  it('that only clears is always possible', () => {
+  test('that only clears is always possible', () => {
     const clearing = fc.record(
       {
         due_date: fc.constant(null),
@@ -110,7 +110,7 @@ describe('a change', () => {
     fc.assert(fc.property(possible, clearing, (current, change) => dueIssues(changeDue(current, change)).length === 0))
   })
 
-  it('keeps its properties, which the rules then check', () => {
+  test('keeps its properties, which the rules then check', () => {
     const change = fc
       .tuple(anyDue, fc.subarray(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'] as const))
       .map(([due, keys]) => Object.fromEntries(keys.map((key) => [key, due[key]])) as Partial<Due>)
@@ -125,7 +125,7 @@ describe('a change', () => {
 describe('a reminder', () => {
   const now = new Date('2026-03-30T09:30:00.900Z')
 
-  it.each([
+  test.each([
     ['2026-03-30 09:29:59', true],
     ['2026-03-30 09:30:00', false],
     ['0001-01-01 00:00:00', true],
@@ -135,7 +135,7 @@ describe('a reminder', () => {
     expect(isPast(at, now)).toBe(past)
   })
 
-  it.each([
+  test.each([
     ['2026-03-30 09:30:00', null],
     ['2026-03-30 09:28:01', null],
     ['2026-03-30 09:28:00', '2 min'],
@@ -156,7 +156,7 @@ describe('a reminder', () => {
     status: 'open',
     can_see: true,
   }
-  it.each<[Partial<ReminderFacts>, string]>([
+  test.each<[Partial<ReminderFacts>, string]>([
     [{}, 'scheduled'],
     [{ reminder_at: null }, 'none'],
     [{ reminder_sent_at: '2026-03-30 09:00:10', reminder_at: '2026-03-30 09:00:00' }, 'sent'],

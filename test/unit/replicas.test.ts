@@ -1,5 +1,5 @@
 /** Positions in the log, and what speaks against a replica. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow } from '../../src/platform/database/replicas/suitability.ts'
 import { decodePosition, encodePosition, endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/wal-position.ts'
 
@@ -7,27 +7,27 @@ const keys = { current: Buffer.from('a key of at least thirty-two bytes'), previ
 const holder = { systemId: '7711152894685733394', tokenHash: Buffer.from('hash') }
 
 describe('a position', () => {
-  it.each([
+  test.each([
     ['0/0', 0],
     ['0/3000190', 0x3000190],
     ['16/B374D848', 0x16_b374d848],
   ])('is the number of %s', (text, lsn) => expect(lsnOf(text)).toBe(lsn))
 
-  it('ends before the header of a page that has no record yet', () => {
+  test('ends before the header of a page that has no record yet', () => {
     expect(['0/3000000', '0/3000018', '0/3000028', '0/3000030', '0/3001FF8'].map(endOfLog)).toEqual([
       0x3000000, 0x3000000, 0x3000000, 0x3000030, 0x3001ff8,
     ])
   })
 
-  it('has the timeline of the file that is written', () => expect(timelineOf('0000000A0000000000000003')).toBe(10))
+  test('has the timeline of the file that is written', () => expect(timelineOf('0000000A0000000000000003')).toBe(10))
 
-  it('comes back as it was answered, also after a change of the secret key', () => {
+  test('comes back as it was answered, also after a change of the secret key', () => {
     const text = encodePosition({ timeline: 3, lsn: 0x16_b374d848 }, holder, { current: keys.previous[0] as Buffer, previous: [] })
     expect(decodePosition(text, holder, keys)).toEqual({ timeline: 3, lsn: 0x16_b374d848 })
   })
 
   const text = encodePosition({ timeline: 3, lsn: 256 }, holder, keys)
-  it.each([
+  test.each([
     ['a changed byte', text.replace('.100.', '.101.'), holder],
     ['a changed timeline', text.replace('.3.', '.4.'), holder],
     ['more behind', `${text}A`, holder],
@@ -49,7 +49,7 @@ const replica: ReplicaRow = {
   ...{ timeline: 2, role: 'gridpost', migrations: 4, last_migration: 'd' },
 }
 
-it.each<[Partial<ReplicaRow>, string | undefined]>([
+test.each<[Partial<ReplicaRow>, string | undefined]>([
   [{}, undefined],
   [{ system_id: '2', is_replica: false }, 'it is a replica of another database system'],
   [{ is_replica: false, pause: null, timeline: null, is_receiving: false }, 'it is not a replica, or no longer'],
@@ -68,7 +68,7 @@ it.each<[Partial<ReplicaRow>, string | undefined]>([
 describe('the lag', () => {
   const at = (flushed: string, timeline = 1) => ({ flushed, wal_file: `0000000${timeline}0000000000000003` })
 
-  it('is the time since the primary wrote the first byte that is missing', () => {
+  test('is the time since the primary wrote the first byte that is missing', () => {
     const meter = new LagMeter()
     meter.note(at('0/100'), 1_000)
     meter.note(at('0/100'), 2_000)
@@ -78,7 +78,7 @@ describe('the lag', () => {
     expect(meter.lagAt('0/200', 9_000)).toBe(0)
   })
 
-  it('begins anew with a timeline, and stays right however many positions are missing', () => {
+  test('begins anew with a timeline, and stays right however many positions are missing', () => {
     const meter = new LagMeter()
     for (let count = 1; count <= 5_000; count++) meter.note(at(`0/${count.toString(16)}`), count)
     expect(meter.lagAt('0/0', 6_000)).toBe(5_999)

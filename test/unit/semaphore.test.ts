@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Release, Semaphore } from '../../src/platform/concurrency/semaphore.ts'
 
 /** Returns the permit, if the semaphore grants it within a few microtasks. */
@@ -29,7 +29,7 @@ describe('a semaphore', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('grants its permits at once, and further ones in the order of the callers', async () => {
+  test('grants its permits at once, and further ones in the order of the callers', async () => {
     const semaphore = new Semaphore(2)
     const [a, b, c, d] = [semaphore.acquire(), semaphore.acquire(), semaphore.acquire(), semaphore.acquire()]
     expect([await isGranted(a), await isGranted(b), await isGranted(c)]).toEqual([true, true, false])
@@ -39,7 +39,7 @@ describe('a semaphore', () => {
     expect(await isGranted(d)).toBe(true)
   })
 
-  it('counts a permit that is released twice only once', async () => {
+  test('counts a permit that is released twice only once', async () => {
     const semaphore = new Semaphore(1)
     const release = await semaphore.acquire()
     release()
@@ -47,7 +47,7 @@ describe('a semaphore', () => {
     expect(await takeFree(semaphore)).toBe(1)
   })
 
-  it('ignores a second release after the permit went to the next caller', async () => {
+  test('ignores a second release after the permit went to the next caller', async () => {
     const semaphore = new Semaphore(1)
     const release = await semaphore.acquire()
     const [next, last] = [semaphore.acquire(), semaphore.acquire()]
@@ -56,14 +56,14 @@ describe('a semaphore', () => {
     expect([await isGranted(next), await isGranted(last)]).toEqual([true, false])
   })
 
-  it('has all permits again after all were released', async () => {
+  test('has all permits again after all were released', async () => {
     const semaphore = new Semaphore(3)
     const held = await Promise.all([1, 2, 3].map(() => semaphore.acquire()))
     for (const release of held) release()
     expect(await takeFree(semaphore)).toBe(3)
   })
 
-  it('refuses a caller that has waited too long, and passes the permit to the next', async () => {
+  test('refuses a caller that has waited too long, and passes the permit to the next', async () => {
     const semaphore = new Semaphore(1, () => new Error('too busy'))
     const release = await semaphore.acquire()
     const late = expect(semaphore.acquire({ timeoutMs: 1_000 })).rejects.toThrow('too busy')
@@ -76,7 +76,7 @@ describe('a semaphore', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('forgets a caller whose signal aborts while it waits', async () => {
+  test('forgets a caller whose signal aborts while it waits', async () => {
     const semaphore = new Semaphore(1)
     const release = await semaphore.acquire()
     const leaving = new AbortController()
@@ -89,13 +89,13 @@ describe('a semaphore', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('refuses a caller whose signal was already aborted, and takes no permit for it', async () => {
+  test('refuses a caller whose signal was already aborted, and takes no permit for it', async () => {
     const semaphore = new Semaphore(1)
     await expect(semaphore.acquire({ signal: AbortSignal.abort(new Error('hung up')) })).rejects.toThrow('hung up')
     expect(await takeFree(semaphore)).toBe(1)
   })
 
-  it('loses no permit that is released in the turn in which its signal aborts', async () => {
+  test('loses no permit that is released in the turn in which its signal aborts', async () => {
     for (const isReleasedFirst of [true, false]) {
       const semaphore = new Semaphore(1)
       const release = await semaphore.acquire()
@@ -113,7 +113,7 @@ describe('a semaphore', () => {
     }
   })
 
-  it('loses no permit that is released in the turn in which the wait times out', async () => {
+  test('loses no permit that is released in the turn in which the wait times out', async () => {
     for (const releasedAfterMs of [999, 1_000, 1_001]) {
       const semaphore = new Semaphore(1)
       const release = await semaphore.acquire()
@@ -128,14 +128,14 @@ describe('a semaphore', () => {
     }
   })
 
-  it('releases the permit of a function that ran, whether it succeeded or failed', async () => {
+  test('releases the permit of a function that ran, whether it succeeded or failed', async () => {
     const semaphore = new Semaphore(1)
     expect(await semaphore.run(async () => 'done')).toBe('done')
     await expect(semaphore.run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
     expect(await takeFree(semaphore)).toBe(1)
   })
 
-  it('never runs more functions than it has permits, and runs every function that is not aborted', async () => {
+  test('never runs more functions than it has permits, and runs every function that is not aborted', async () => {
     const semaphore = new Semaphore(3)
     let [running, most, done, refused] = [0, 0, 0, 0]
     const all = Array.from({ length: 60 }, (_, index) => {

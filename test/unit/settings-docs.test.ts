@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Environment } from '../../src/settings.ts'
 
 describe('docs/operations.md', () => {
@@ -9,7 +9,7 @@ describe('docs/operations.md', () => {
     [...section.matchAll(/^\| `(\w+)` \| (.+?) \| .+ \|$/gm)].map(([, name, byDefault]) => [name, byDefault]),
   )
 
-  it('lists every setting with its default, and no other', () => {
+  test('lists every setting with its default, and no other', () => {
     const shape: Record<string, { parse(value: unknown): unknown }> = Environment.shape
     const actual = Object.entries(shape).map(([name, schema]) => {
       const byDefault = String(schema.parse(undefined) ?? '')

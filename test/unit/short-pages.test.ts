@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type SharedPage, ShortPages } from '../../src/platform/database/short-pages.ts'
 
 beforeEach(() => {
@@ -27,7 +27,7 @@ function knownPage() {
   return { pages, share }
 }
 
-it('shares the connection only for a page that was short on its own', () => {
+test('shares the connection only for a page that was short on its own', () => {
   const pages = new ShortPages()
   expect(isBegun(pages)).toBe(false)
   pages.note(page(), took(6))
@@ -37,18 +37,18 @@ it('shares the connection only for a page that was short on its own', () => {
   expect(isBegun(pages)).toBe(true)
 })
 
-it('tells pages apart by their values', () => {
+test('tells pages apart by their values', () => {
   const { pages } = knownPage()
   expect([page(), page('1'), page(2)].map((other) => isBegun(pages, other))).toEqual([true, false, false])
 })
 
-it('does not remember statements with long values', () => {
+test('does not remember statements with long values', () => {
   const pages = new ShortPages()
   pages.note(page('x'.repeat(5_000)), took(1))
   expect(isBegun(pages, page('x'.repeat(5_000)))).toBe(false)
 })
 
-it('avoids a page that takes long, until it was short on its own after a minute', () => {
+test('avoids a page that takes long, until it was short on its own after a minute', () => {
   const { pages, share } = knownPage()
   share(10, took(50))
   expect(isBegun(pages)).toBe(false)
@@ -62,14 +62,14 @@ it('avoids a page that takes long, until it was short on its own after a minute'
   expect(isBegun(pages)).toBe(true)
 })
 
-it('avoids a page at once that has timed out, and not one of which nothing is known', () => {
+test('avoids a page at once that has timed out, and not one of which nothing is known', () => {
   const { pages, share } = knownPage()
   expect([isBegun(pages), isBegun(pages)]).toEqual([true, true])
   share(1, null)
   expect(isBegun(pages)).toBe(false)
 })
 
-it('forgives a pause, but not a page that takes a little too long each time', () => {
+test('forgives a pause, but not a page that takes a little too long each time', () => {
   const { pages, share } = knownPage()
   share(2, took(1_000))
   expect(isBegun(pages)).toBe(true)
@@ -79,7 +79,7 @@ it('forgives a pause, but not a page that takes a little too long each time', ()
   expect(isBegun(pages)).toBe(false)
 })
 
-it('notices a long page while this process is too busy to wait for it', () => {
+test('notices a long page while this process is too busy to wait for it', () => {
   const { pages, share } = knownPage()
   share(50, { waitedMs: 0, tookMs: 5, bytes: 100 })
   expect(isBegun(pages)).toBe(true)
@@ -87,13 +87,13 @@ it('notices a long page while this process is too busy to wait for it', () => {
   expect(isBegun(pages)).toBe(false)
 })
 
-it('forgets a page that has become large', () => {
+test('forgets a page that has become large', () => {
   const { pages, share } = knownPage()
   share(1, { ...took(1), bytes: 200_000 })
   expect(isBegun(pages)).toBe(false)
 })
 
-it('begins no more pages of a party than take 20 milliseconds together, and of all no more than take 40', () => {
+test('begins no more pages of a party than take 20 milliseconds together, and of all no more than take 40', () => {
   const { pages, share } = knownPage()
   share(100, took(1))
   const begunBy = (party: string) => Array.from({ length: 100 }, () => pages.begin(page(), party)).filter((end) => end !== undefined)

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { mostUnreadBytes } from '../../src/platform/http/unread-answers.ts'
 
-it.each([
+test.each([
   [1, 256],
   [2, 128],
   [16, 64],

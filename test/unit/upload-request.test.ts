@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { TRPCClientError } from '@trpc/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../src/client.ts'
 
 /** Answers with what it received; `/api/task/{status}/upload` with an error of that status. */
@@ -57,7 +57,7 @@ afterAll(async () => {
 const seen = async (answer: Promise<unknown>) => (await answer) as unknown as Seen
 
 describe('an upload', () => {
-  it.each([
+  test.each([
     ['files.create', { table_id: 1, record_id: 2, field_id: 'a b&c' }, '/api/table/1/record/2/files/create?field_id=a+b%26c'],
     ['comments.upload', { table_id: 1, record_id: 2 }, '/api/table/1/record/2/comments/upload'],
     ['tasks.comments.upload', { task_id: 3 }, '/api/task/3/comments/upload'],
@@ -69,7 +69,7 @@ describe('an upload', () => {
     expect(body).toBe('hello')
   })
 
-  it('names the file in every script, and has its type', async () => {
+  test('names the file in every script, and has its type', async () => {
     const headersOf = async (file: Parameters<typeof client.upload>[2], options = {}) => {
       const { headers } = await seen(client.upload('tasks.stage', {}, file, options))
       return [headers['content-disposition'], headers['content-type'], headers['idempotency-key']]
@@ -89,7 +89,7 @@ describe('an upload', () => {
     expect((await headersOf({ name: 'a', content: new ArrayBuffer(1) }))[1]).toBe('application/octet-stream')
   })
 
-  it('takes bytes, blobs and streams, of known and of unknown size', async () => {
+  test('takes bytes, blobs and streams, of known and of unknown size', async () => {
     const path = join(folder, 'a.txt')
     await writeFile(path, 'hello')
     async function* chunks() {
@@ -116,7 +116,7 @@ describe('an upload', () => {
     expect((await seen(client.upload('tasks.stage', {}, { name: 'a', content: Buffer.alloc(0) }))).body).toBe('')
   })
 
-  it('reports how much has been sent', async () => {
+  test('reports how much has been sent', async () => {
     const size = 1_000_000
     const contents = [Buffer.alloc(size), new Blob([Buffer.alloc(size)]), new Blob([Buffer.alloc(size)]).stream()]
     for (const content of contents) {
@@ -146,7 +146,7 @@ describe('a failed upload', () => {
   }
   const small = { name: 'a', content: Buffer.from('x') }
 
-  it.each([
+  test.each([
     [400, -32_600],
     [401, -32_001],
     [403, -32_003],
@@ -164,7 +164,7 @@ describe('a failed upload', () => {
     expect(error.data).toEqual({ message: 'No', code: 'NOT_SO', request_id: 'req-1', httpStatus: status })
   })
 
-  it('has no data if the answer does not come from the service', async () => {
+  test('has no data if the answer does not come from the service', async () => {
     for (const [status, shown] of [
       [502, 502],
       [201, 200],
@@ -176,7 +176,7 @@ describe('a failed upload', () => {
     await expect(nowhere.upload('tasks.stage', {}, small)).rejects.toBeInstanceOf(TRPCClientError)
   })
 
-  it('is aborted before and while it is sent, and closes its stream', async () => {
+  test('is aborted before and while it is sent, and closes its stream', async () => {
     const early = await failure(small, { signal: AbortSignal.abort() })
     expect((early.cause as Error).name).toBe('AbortError')
     const ending = new AbortController()
@@ -197,7 +197,7 @@ describe('a failed upload', () => {
     await expect.poll(() => isClosed).toBe(true)
   })
 
-  it('tells why its stream failed', async () => {
+  test('tells why its stream failed', async () => {
     const missing = await failure({ name: 'a', content: createReadStream(join(folder, 'missing')), size: 5 })
     expect(String((missing.cause as Error).cause ?? missing.cause)).toContain('ENOENT')
     await failure({ name: 'a', content: new Blob(['hello']).stream(), size: 4 })

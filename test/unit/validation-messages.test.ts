@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type AppError, badShape } from '../../src/platform/http/errors.ts'
 import { EmailAddress, Id, limit, Name } from '../../src/platform/http/schemas.ts'
@@ -10,7 +10,7 @@ function refusal(schema: z.ZodType, input: unknown): AppError['issues'] {
 }
 
 describe('the text of a validation error', () => {
-  it.each([
+  test.each([
     ['text', z.string(), 5, 'must be text'],
     ['a whole number', z.int(), '10', 'must be a whole number'],
     ['a whole number with decimals', z.int(), 1.5, 'must be a whole number'],
@@ -39,12 +39,12 @@ describe('the text of a validation error', () => {
     expect(refusal(z.strictObject({ key: schema }), { key: input })).toEqual([{ path: ['key'], message }])
   })
 
-  it('reports null in a list, and as the whole, as a wrong value', () => {
+  test('reports null in a list, and as the whole, as a wrong value', () => {
     expect(refusal(z.array(z.string()), [null])).toEqual([{ path: [0], message: 'must be text' }])
     expect(refusal(z.strictObject({}), null)).toEqual([{ path: [], message: 'must be an object' }])
   })
 
-  it('describes the expected shape', () => {
+  test('describes the expected shape', () => {
     const either = z.array(z.union([z.string(), z.strictObject({ title: z.string() })]))
     expect(refusal(either, [{ title: 5 }])).toEqual([{ path: [0, 'title'], message: 'must be text' }])
     expect(refusal(either, [{ title: 'a', more: 1 }])).toEqual([{ path: [0, 'more'], message: 'is not a known key' }])
@@ -55,23 +55,23 @@ describe('the text of a validation error', () => {
 describe('an update', () => {
   const whole = z.strictObject({ name: Name, note: z.string().nullish(), user_id: Id, email: EmailAddress })
 
-  it('requires no key, and accepts null where a value can be empty', () => {
+  test('requires no key, and accepts null where a value can be empty', () => {
     expect(changesOf(whole).parse({})).toEqual({})
     expect(changesOf(whole).parse({ note: null })).toEqual({ note: null })
   })
 
-  it.each(['name', 'user_id', 'email'])('takes null for %s as absent, or refuses it', (key) => {
+  test.each(['name', 'user_id', 'email'])('takes null for %s as absent, or refuses it', (key) => {
     expect(changesOf(whole).parse({ [key]: null })).toEqual({ [key]: undefined })
     expect(refusal(changesOf(whole, [key as 'name']), { [key]: null })).toEqual([{ path: [key], message: 'must not be null' }])
     expect(refusal(whole, { name: 'a', user_id: 1, email: 'a@b.example', [key]: null })).toEqual([{ path: [key], message: 'is required' }])
   })
 
-  it('refuses everything else that a create refuses', () => {
+  test('refuses everything else that a create refuses', () => {
     const given = { name: '', user_id: 'a', email: 'a' }
     expect(refusal(changesOf(whole), given)).toEqual(refusal(whole, given))
   })
 
-  it('keeps the descriptions', () => {
+  test('keeps the descriptions', () => {
     const described = changesOf(z.strictObject({ name: Name.meta({ description: 'What it is called.' }) }))
     const { properties } = z.toJSONSchema(described, { io: 'input' }) as unknown as { properties: { name: object } }
     expect(JSON.stringify(properties.name)).toContain('"description":"What it is called."')

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { WaitingParty } from '../../src/platform/concurrency/waiting-party.ts'
 
 const MOST = 300
@@ -15,7 +15,7 @@ describe('a party that is refused is on trial', () => {
     comes(200)
   })
 
-  it('after a second, and is not refused any more once its queue stops growing', () => {
+  test('after a second, and is not refused any more once its queue stops growing', () => {
     expect([party.isOnTrial(999), party.isOnTrial(1_000)]).toEqual([false, true])
     party.judgeTrial(MOST, 1_010)
     comes(33)
@@ -27,7 +27,7 @@ describe('a party that is refused is on trial', () => {
     expect([party.isOnTrial(1_090), party.isRefused(1_090)]).toEqual([false, false])
   })
 
-  it('after longer times while it floods', () => {
+  test('after longer times while it floods', () => {
     let now = 1_000
     for (const waitsMs of [4_000, 16_000, 16_000]) {
       party.judgeTrial(0, now)
@@ -38,7 +38,7 @@ describe('a party that is refused is on trial', () => {
     }
   })
 
-  it('until more wait than do without a flood', () => {
+  test('until more wait than do without a flood', () => {
     comes(MOST - 200)
     party.judgeTrial(MOST, 1_000)
     expect(party.isOnTrial(1_000)).toBe(true)
@@ -47,7 +47,7 @@ describe('a party that is refused is on trial', () => {
     expect([party.isOnTrial(1_001), party.isRefused(1_001)]).toEqual([false, true])
   })
 
-  it('after a second again if it had not been refused for ten', () => {
+  test('after a second again if it had not been refused for ten', () => {
     party.judgeTrial(0, 1_000)
     party.beginRefusing(11_800)
     party.beginRefusing(12_700)
