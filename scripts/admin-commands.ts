@@ -143,7 +143,7 @@ export const runs: Record<CommandName, (given: Given) => Promise<void>> = {
     const { storage, storagePrevious } = settings
     if (positional !== storage || storagePrevious === undefined)
       throw new ScriptError(
-        'files move: the service must know both storages first: set STORAGE to the new one and STORAGE_PREVIOUS to the old one (docs/operations.md)',
+        'files move: the service must know both storages first: set STORAGE to the new one and STORAGE_PREVIOUS to the old one (docs/stored-files.md)',
       )
     const moved = await moveFiles(db, openStorage(storagePrevious, { log }), openStorage(storage, { log }))
     if (moved.damaged.length) process.exitCode = 1

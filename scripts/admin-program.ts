@@ -21,7 +21,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
   files check [--repair]                            reads all stored files, compares them with their rows and uses, and reports what does not agree; --repair
                                                     mends what it can, drops unused files, and deletes bytes that nothing names
-  files move <to>                                   moves all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/operations.md)
+  files move <to>                                   moves all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/stored-files.md)
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 

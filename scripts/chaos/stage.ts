@@ -19,7 +19,7 @@ export interface Stage {
   smtp: number
 }
 
-/** More than this many records get b-trees for the saved views (docs/operations.md, Indexes). */
+/** More than this many records get b-trees for the saved views (docs/indexes.md). */
 const LARGE = 22_000
 
 /** @param largeRows the number of records in the large table */
