@@ -5,7 +5,7 @@ import type { FieldDef, TableDef } from '../src/fields/definition.ts'
 import { FIELD_TYPES, type FieldType, TYPES } from '../src/fields/registry.ts'
 import { ident, join, raw, recordsOf, sql } from '../src/platform/database/database.ts'
 import { csvLine, joinList, shielded } from '../src/platform/writers/csv-format.ts'
-import { lookupsOf, present, type Row } from '../src/records/cells/present.ts'
+import type { Row } from '../src/records/cells/present.ts'
 import { selectList } from '../src/records/query/print.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { testApp } from './support/app.ts'
@@ -35,8 +35,33 @@ async function written(tableId: number, body: object): Promise<string> {
 /** The same page, by way of objects. */
 async function presented(tableId: number, fields: readonly FieldDef[], order = 'r.id'): Promise<Row[]> {
   const rows = await app.db.query<Row>(sql`select ${selectList(fields)} from ${recordsOf(tableId)} r order by ${raw(order)} limit 1000`)
-  await present(app.db, account.id, fields, rows, lookupsOf(fields))
+  for (const field of fields) {
+    const shown = SHOWN[field.type]
+    const named = shown && (await namedBy(field))
+    if (named) for (const row of rows) row[field.id] = shown(row[field.id], named)
+  }
   return rows
+}
+
+/** The options, users or records that cells of the field may name, by id. */
+async function namedBy({ options, lookup, lookup_table_id }: FieldDef): Promise<Map<unknown, unknown>> {
+  if (options) return new Map(options.map((option) => [option.id, option.title]))
+  const title = lookup?.title_field ? ident(lookup.title_field) : sql`null`
+  const named = lookup
+    ? sql`select id, ${title} as title from ${recordsOf(lookup_table_id ?? 0)}`
+    : sql`select id, email, name from users where account_id = ${account.id}`
+  return new Map((await app.db.query<{ id: number }>(named)).map((one) => [one.id, one]))
+}
+
+type Shown = (stored: unknown, named: Map<unknown, unknown>) => unknown
+const one: Shown = (id, named) => named.get(id) ?? null
+const several: Shown = (ids, named) => ((ids ?? []) as number[]).flatMap((id) => named.get(id) ?? [])
+/** How answers show what a column stores. Values of other types are shown as they are stored. */
+const SHOWN: Partial<Record<FieldType, Shown>> = {
+  checkbox: (stored) => stored === true,
+  file: (files) => files ?? [],
+  ...{ select: one, user: one, lookup: one },
+  ...{ multi_select: several, multi_user: several, multi_lookup: several },
 }
 
 // ── values ──────────────────────────────────────────────────────────────────

@@ -3,8 +3,7 @@
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
-import { lookupsOf, present, type Row } from '../records/cells/present.ts'
-import { selectList } from '../records/query/print.ts'
+import { type CellTexts, lookupsOf, present, type Row, selectTexts } from '../records/cells/present.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'
 import type { OutgoingRequest } from './composing/content.ts'
 import { usableOn } from './integrations.ts'
@@ -19,11 +18,10 @@ export async function readRecord(db: Database, table: TableDef, recordId: number
 
 /** Reads several records, by id. */
 export async function readRecords(db: Database, table: TableDef, recordIds: readonly number[]): Promise<Map<number, Row>> {
-  const rows = await db
-    .records(table.id)
-    .query<Row>(sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`)
-  await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
-  return new Map(rows.map((row) => [row.id, row]))
+  const rows = await db.records(table.id).query<{ id: number } & CellTexts>(sql`
+      select ${selectTexts(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`)
+  const values = await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
+  return new Map(rows.map(({ id }, index) => [id, { id, ...values[index] }]))
 }
 
 export interface SendingIntegration {

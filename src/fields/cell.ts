@@ -79,16 +79,6 @@ export function textProperty(value: unknown, key: string): string | null {
   return typeof text === 'string' && text !== '' ? text : null
 }
 
-/** Returns the values that the ids refer to, in order. Ids of deleted values are left out. */
-export function valuesOf<Value>(ids: unknown, values: ReadonlyMap<number, Value>): Value[] {
-  const found: Value[] = []
-  for (const id of (ids ?? []) as number[]) {
-    const value = values.get(id)
-    if (value !== undefined) found.push(value)
-  }
-  return found
-}
-
 // ── as values of a statement ────────────────────────────────────────────────
 
 export const unchanged = (bound: Cell): Cell => bound

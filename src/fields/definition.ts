@@ -1,5 +1,6 @@
 /** The definitions of tables and fields. The rules for cells depend on the field's type (`types/`). */
 import { ident, type Sql } from '../platform/database/database.ts'
+import { memo } from '../platform/memo.ts'
 import { EMPTY, type Parsed } from './cell.ts'
 import { columnOf } from './cell-sql.ts'
 import { type FieldType, TYPES } from './registry.ts'
@@ -58,7 +59,7 @@ export const CALC_FIELDS: readonly FieldDef[] = [
 export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field, removed_options: [], is_rounding: false, narrowing: null })
 
 /** The fields that users created, which are the keys of a record's `data`. */
-export const ownFields = (table: TableDef): FieldDef[] => table.fields.filter((field) => !field.key && !field.calc)
+export const ownFields = memo((table: TableDef): readonly FieldDef[] => table.fields.filter((field) => !field.key && !field.calc))
 
 /** Whether the first field of this type is a record's title. */
 export const canBeTitle = ({ type }: Pick<FieldDef, 'type'>): boolean => type === 'text'

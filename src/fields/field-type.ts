@@ -125,12 +125,7 @@ export interface FieldTypeDefinition {
   bind(cell: Cell): Cell
   /** The value of a cell as SQL. It leaves out removed options and extra digits that cells still hold until a job changes them. */
   value(field: FieldSettings, column: Sql): Sql
-  /**
-   * Returns a function that converts a stored cell to its form in API answers, to be created once and used for all rows. Null if both forms
-   * are the same. Users, records and files have been resolved before it is called.
-   */
-  presenter(field: FieldSettings): ((cell: unknown) => unknown) | null
-  /** Returns a function that writes a cell as JSON, equal to what `presenter` shows, to be created once and used for all rows. */
+  /** Returns a function that writes a cell as JSON, as API answers show it, to be created once and used for all rows. */
   json(field: FieldSettings): CellJson
 
   // ── queries ───────────────────────────────────────────────────────────────

@@ -9,11 +9,11 @@ import { unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
-import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
+import { type CellTexts, lookupsOf, nameReferences, selectTexts } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
-import { columnRead } from './query/condition-sql.ts'
 
-export type StoredRow = Row & { version: number; created_at: string; updated_at: string }
+/** A record as it is stored, whose users and records have been named. */
+export type StoredRow = { id: number; version: number; created_at: string; updated_at: string } & CellTexts
 
 export interface Change {
   now: Date
@@ -21,10 +21,8 @@ export interface Change {
   userId: number | null
 }
 
-/** The columns to read of a row `r`. */
-export const storedColumns = memo(
-  (table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map(columnRead)]),
-)
+/** The columns to read of a row `r`, before its users and records are named. */
+export const storedColumns = memo((table: TableDef): Sql => sql`r.version, r.created_at, r.updated_at, ${selectTexts(ownFields(table))}`)
 
 const reading = memo((table: TableDef) => sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${0}`.text)
 

@@ -10,23 +10,24 @@ import { PRINTED } from '../platform/database/row-reader.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { arrayText, boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
+import { textOf } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
 import { type Change, insertPlaced, readPlaced, type StoredRow } from './placed-rows.ts'
-import { columnRead } from './query/condition-sql.ts'
+import { cellRead } from './query/condition-sql.ts'
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
-/** The cells to read of a row `r`, with the users and records that they refer to. */
-const selectedCells = (table: TableDef): Sql[] => ownFields(table).map((field) => selectedCell(table, field))
-
-/** The columns to read of a row `r`. */
-const selectedColumns = memo((table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...selectedCells(table)]))
+/** The columns to read of a row `r`, with the users and records that its cells refer to. */
+const selectedColumns = memo((table: TableDef): Sql => {
+  const cells = ownFields(table).map((field) => textOf(field, selectedCell(table, field)))
+  return join([sql`r.id, r.version, r.created_at, r.updated_at`, ...cells])
+})
 
 /** The columns of a row `r` from which `writeRecord` writes the record. */
 export const printedColumns = memo((table: TableDef): Sql => {
   const title = titleField(table)
-  const columns = [sql`r.id as ${ident(PRINTED)}`, title ? columnOf(title) : sql`null::text as title`, ...selectedCells(table)]
-  return join([...columns, sql`r.created_at, r.updated_at`])
+  const columns = [sql`r.id as ${ident(PRINTED)}`, title ? columnOf(title) : sql`null::text`]
+  return join([...columns, ...ownFields(table).map((field) => selectedCell(table, field)), sql`r.created_at, r.updated_at`])
 })
 
 /** Returns undefined if the record does not exist. */
@@ -116,12 +117,12 @@ export async function isStillCurrent(db: Database, table: TableDef): Promise<boo
  * statements that present.ts runs for a page of a query.
  */
 function selectedCell(table: TableDef, field: FieldDef): Sql {
-  const { id, type, lookup, lookup_table_id } = field
+  const { type, lookup, lookup_table_id } = field
   const { names } = TYPES[type]
   if (names === 'users')
     return selectedNames(field, sql`select n.id, n.email, n.name from public.users n`, sql` and n.account_id = ${table.account_id}`)
-  if (names !== 'records') return columnRead(field)
-  if (!lookup) return sql`null as ${ident(id)}`
+  if (names !== 'records') return cellRead(field)
+  if (!lookup) return sql`null::text`
   const title = lookup.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`
   return selectedNames(field, sql`select n.id, ${title} as title from ${recordsOf(lookup_table_id ?? 0)} n`, empty)
 }
@@ -131,8 +132,8 @@ function selectedCell(table: TableDef, field: FieldDef): Sql {
  * @param values selects what to show of the rows `n`, whose ids the cell holds @param only a further condition for them
  */
 function selectedNames(field: FieldDef, values: Sql, only: Sql): Sql {
-  const [cell, name] = [columnOf(field), ident(field.id)]
-  if (!isMultiple(field.type)) return sql`(select row_to_json(v.*) from (${values} where n.id = ${cell}${only}) v) as ${name}`
+  const cell = columnOf(field)
+  if (!isMultiple(field.type)) return sql`(select row_to_json(v.*) from (${values} where n.id = ${cell}${only}) v)`
   return sql`(select ('[' || string_agg(row_to_json(v.*)::text, ',' order by o.at) || ']')::json from unnest(${cell}) with ordinality o (id, at)
-    join lateral (${values} where n.id = o.id${only}) v on true) as ${name}`
+    join lateral (${values} where n.id = o.id${only}) v on true)`
 }

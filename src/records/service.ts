@@ -1,7 +1,6 @@
 /** Single records and batches: reading, creating, updating and deleting them. */
 import { audit } from '../audit/log.ts'
 import { ownFields, type TableDef, titleField } from '../fields/definition.ts'
-import { TYPES } from '../fields/registry.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
@@ -9,7 +8,6 @@ import { recordsOf, sql } from '../platform/database/database.ts'
 import { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
 import { notFound, stale } from '../platform/http/errors.ts'
 import type { List, WrittenJson, WrittenList } from '../platform/http/written-json.ts'
-import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { withdrawForCells } from '../tables/cells/lossy-change.ts'
@@ -17,6 +15,7 @@ import { guessedDefinition } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth, FEW_RECORDS } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
+import { valuesOf } from './cells/present.ts'
 import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
 import type { StoredRow } from './placed-rows.ts'
 import { changeBy, type InsertedRows, insertRow, insertRows, readRow } from './rows.ts'
@@ -173,22 +172,9 @@ const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ val
 const updatedAnswer = (table: TableDef, { version, shown }: UpdatedRow): AnyAnswer =>
   shown instanceof PrintedCell ? { value: writeRecord(table, shown), version } : answerOf(table, shown)
 
-/** The record as the API answers it. The row already contains the users and records that its cells refer to. */
+/** The record as the API answers it. */
 function recordOf(table: TableDef, row: StoredRow): DataRecord {
-  const { title, fields } = presentationOf(table)
-  const data: Record<string, unknown> = {}
-  for (const { id, shown } of fields) data[id] = shown ? shown(row[id]) : row[id]
-  return {
-    id: row.id,
-    title: title === undefined ? null : (row[title] as string | null),
-    data,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  }
+  const { id, created_at, updated_at } = row
+  const title = titleField(table)
+  return { id, title: title ? (row[title.id] as string | null) : null, data: valuesOf(ownFields(table), row), created_at, updated_at }
 }
-
-/** The part of a definition that decides how a record is presented, found once: a batch presents a thousand records. */
-const presentationOf = memo((table: TableDef) => ({
-  title: titleField(table)?.id,
-  fields: ownFields(table).map((field) => ({ id: field.id, shown: TYPES[field.type].presenter(field) })),
-}))

@@ -1,11 +1,11 @@
 /** Writes records as JSON, as they are read and written one by one, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
-import { type CellJson, type JsonById, NO_VALUES, NULL, textJson } from '../fields/cell-json.ts'
-import { type FieldDef, ownFields, type TableDef } from '../fields/definition.ts'
-import { TYPES } from '../fields/registry.ts'
+import { type CellJson, type JsonById, textJson } from '../fields/cell-json.ts'
+import { holdsFiles, ownFields, type TableDef } from '../fields/definition.ts'
 import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
 import { WrittenJson, WrittenList } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../platform/writers/json-writer.ts'
+import { writtenCells } from './cells/present.ts'
 import type { DataRecord } from './schema.ts'
 
 /** @param cell the first of `printedColumns(table)` */
@@ -55,19 +55,9 @@ const NOTHING_NAMED: JsonById = new Map()
 
 /** How the fields are written, found once for each definition. */
 const writtenFields = memo((table: TableDef): readonly { key: JsonPiece; write: CellJson }[] =>
-  ownFields(table).map((field, index) => ({
-    key: new JsonPiece(`${index ? ',' : ''}${JSON.stringify(field.id)}:`),
-    write: writeOf(field),
+  writtenCells(ownFields(table)).map(({ field, key, write }) => ({
+    key,
+    // PostgreSQL prints blanks between the properties of a file.
+    write: holdsFiles(field) ? (cell, json) => json.text(JSON.stringify(JSON.parse(cell.isNull ? '[]' : cell.text()))) : write,
   })),
 )
-
-/** Users and records are printed as JSON by the statement; other types write what their column holds, as in a page. */
-function writeOf(field: FieldDef): CellJson {
-  const { names, isMultiple, json: ofType } = TYPES[field.type]
-  if (names === 'users' || names === 'records')
-    return (cell, json) => (cell.isNull ? json.json(isMultiple ? NO_VALUES : NULL) : json.printed(cell))
-  const write = ofType(field)
-  if (names !== 'files') return write
-  // PostgreSQL prints blanks between the properties of a file.
-  return (cell, json) => (cell.isNull ? write(cell, json, NOTHING_NAMED) : json.text(JSON.stringify(JSON.parse(cell.text()))))
-}

@@ -28,7 +28,6 @@ export const checkbox: FieldTypeDefinition = {
   parse: (value) => (typeof value === 'boolean' ? cell(value) : wrong('must be true or false')),
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => (stored) => stored === true,
   json: () => (cell, json) => json.json(cell.bool() ? TRUE : FALSE),
 
   compares: equality(BOOLEAN),

@@ -24,7 +24,6 @@ export const date: FieldTypeDefinition = {
   parse: readAs((text) => (isCalendarDate(text) ? text : null), 'a date that exists, as YYYY-MM-DD'),
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => null,
   json: () => textJson,
 
   compares: { ...equality(DAY), ...order(DAY), ...EMPTINESS },

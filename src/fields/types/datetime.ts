@@ -28,7 +28,6 @@ export const datetime: FieldTypeDefinition = {
   parse: readAs(instantText, 'an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'),
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => null,
   json: () => textJson,
 
   compares: { ...equality(MOMENT), ...order(MOMENT), ...EMPTINESS },

@@ -20,7 +20,6 @@ export const file: FieldTypeDefinition = {
   parse,
   bind: asJson,
   value: (_, column) => column,
-  presenter: () => (entries) => entries ?? [],
   json: () => (cell, json) => (cell.isNull ? json.json(NO_VALUES) : json.printed(cell)),
 
   compares: { contains: TEXT, ...EMPTINESS },

@@ -31,7 +31,6 @@ export const lookup: FieldTypeDefinition = {
   parse: parseOne,
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => null,
   json: () => writeOne,
 
   compares: { ...equality(RECORD), ...within(TEXT), ...EMPTINESS },
@@ -61,7 +60,6 @@ export const multiLookup: FieldTypeDefinition = {
   isMultiple: true,
   parse: parseSeveral,
   bind: asArrayText,
-  presenter: () => (records) => records ?? [],
   json: () => writeList,
 
   compares: { ...equality(RECORD), contains: RECORD, ...EMPTINESS },

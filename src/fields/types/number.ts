@@ -33,7 +33,6 @@ export const number: FieldTypeDefinition = {
   parse,
   bind: unchanged,
   value,
-  presenter: () => null,
   json: () => numberJson,
 
   compares: { ...equality(NUMBER), ...order(NUMBER), contains: DIGITS, ...EMPTINESS },

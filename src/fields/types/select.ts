@@ -2,7 +2,7 @@
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { CsvValue } from '../../platform/writers/csv-writer.ts'
-import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
+import { asArrayText, cell, type Parsed, readList, unchanged, wrong } from '../cell.ts'
 import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar, trimmed } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
@@ -33,10 +33,6 @@ export const select: FieldTypeDefinition = {
   parse: parseOne,
   bind: unchanged,
   value,
-  presenter: (field) => {
-    const titles = titlesOf(field)
-    return (id) => titles.get(id as number) ?? null
-  },
   json: (field) => {
     const titles = titleJsonOf(field)
     return (cell, json) => writeOne(cell, json, titles)
@@ -74,10 +70,6 @@ export const multiSelect: FieldTypeDefinition = {
   parse: parseSeveral,
   bind: asArrayText,
   value: (_, column) => column,
-  presenter: (field) => {
-    const titles = titlesOf(field)
-    return (ids) => valuesOf(ids, titles)
-  },
   json: (field) => {
     const titles = titleJsonOf(field)
     return (cell, json) => writeList(cell, json, titles)
@@ -105,11 +97,6 @@ export const multiSelect: FieldTypeDefinition = {
 }
 
 // ── options ─────────────────────────────────────────────────────────────────
-
-/** The titles of the options by id. */
-const titlesOf = memo(
-  ({ options }: FieldSettings): ReadonlyMap<number, string> => new Map((options ?? []).map(({ id, title }) => [id, title])),
-)
 
 /** The titles as JSON. */
 const titleJsonOf = memo(({ options }: FieldSettings): JsonById => new Map((options ?? []).map(({ id, title }) => [id, jsonPiece(title)])))

@@ -30,7 +30,6 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   parse: (value) => parse(value, maxLength),
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => null,
   json: () => textJson,
 
   compares: { ...equality(TEXT), ...order(TEXT), ...within(TEXT), ...EMPTINESS },

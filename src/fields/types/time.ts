@@ -26,7 +26,6 @@ export const time: FieldTypeDefinition = {
   parse: readAs((text) => (isTimeOfDay(text) ? timeOfDay(text) : null), 'a time of day, as HH:MM or HH:MM:SS'),
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => null,
   json: () => textJson,
 
   compares: { ...equality(TIME), ...order(TIME), ...EMPTINESS },

@@ -72,7 +72,6 @@ export const user: FieldTypeDefinition = {
   parse: parseOne,
   bind: unchanged,
   value: (_, column) => column,
-  presenter: () => null,
   json: () => writeOne,
 
   compares: { ...equality(PERSON), ...within(PERSON_PART), ...EMPTINESS },
@@ -104,7 +103,6 @@ export const multiUser: FieldTypeDefinition = {
   isMultiple: true,
   parse: parseSeveral,
   bind: asArrayText,
-  presenter: () => (users) => users ?? [],
   json: () => writeList,
 
   compares: { ...equality(PERSON), contains: PERSON, ...EMPTINESS },

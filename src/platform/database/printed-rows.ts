@@ -120,6 +120,14 @@ export class PrintedCell {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
+  /** The cell of a value that was read as a text. */
+  static of(text: string | null): PrintedCell {
+    const cell = new PrintedCell(text === null ? NO_BYTES : Buffer.from(text))
+    cell.end = cell.bytes.length
+    cell.isNull = text === null
+    return cell
+  }
+
   /** Moves to the value whose length begins at this byte. */
   moveTo(at: number): void {
     const length = this.view.getInt32(at)

@@ -32,7 +32,7 @@ export async function updateCells(
   if (!files.length) return write()
   return transaction(async () => {
     const before = await lockRow(context, table, recordId)
-    const changes = files.map(({ id }) => ({ id, old: entriesOf(before?.[id]), next: entriesOf(cells.get(id)) }))
+    const changes = files.map(({ id }) => ({ id, old: entriesIn(before, id), next: entriesOf(cells.get(id)) }))
     await lockFiles(
       db,
       changes.flatMap(({ old, next }) => pathsOf([...old, ...next])),
@@ -73,7 +73,7 @@ export async function changeFiles(
     return context.transaction(async () => {
       const row = await lockRow(context, definition, record.id)
       if (!row) throw notFound('Record')
-      const before = entriesOf(row[field.id])
+      const before = entriesIn(row, field.id)
       const after = change(before)
       checkFiles(field, after)
       if (!(await writeFiles(context, definition, record.id, field, after))) return STALE
@@ -110,7 +110,7 @@ export function readFiles(context: Context, table: TableRef, recordId: number, f
     const field = anyFileField(definition, fieldId)
     const row = await readRow(context.db, definition, recordId)
     if (!row) throw notFound('Record')
-    return entriesOf(row[field.id])
+    return entriesIn(row, field.id)
   })
 }
 
@@ -180,6 +180,11 @@ async function renewHostsElsewhere(db: Database, table: TableDef, field: FieldDe
 export function pathsIn(table: TableDef, cells: Cells): string[] {
   const files = table.fields.filter(holdsFiles).flatMap(({ id }) => (cells.get(id) ?? []) as FileEntry[])
   return [...new Set(files.map(({ path }) => path))]
+}
+
+function entriesIn(row: StoredRow | undefined, fieldId: string): FileEntry[] {
+  const text = (row?.[fieldId] ?? '[]') as string
+  return JSON.parse(text)
 }
 
 const entriesOf = (cell: unknown): FileEntry[] => (cell ?? []) as FileEntry[]

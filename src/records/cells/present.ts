@@ -1,14 +1,33 @@
-/** Converts stored cells to what the API answers. The users and records that cells refer to are read for all rows together. */
+/** Makes the values of API answers of cells that were read as texts, for code that works with single values. */
 
-import { valuesOf } from '../../fields/cell.ts'
+import { type CellJson, type JsonById, NO_VALUES, NULL } from '../../fields/cell-json.ts'
 import type { FieldDef } from '../../fields/definition.ts'
-import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
+import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
-import type { Database } from '../../platform/database/database.ts'
-import { readTitles, readUsers } from './named.ts'
+import { type Database, ident, join, type Sql, sql } from '../../platform/database/database.ts'
+import { PrintedCell } from '../../platform/database/printed-rows.ts'
+import { memo } from '../../platform/memo.ts'
+import { JsonPiece, JsonWriter } from '../../platform/writers/json-writer.ts'
+import { cellRead } from '../query/condition-sql.ts'
+import { distinctIds, readNamed, readUsers } from './named.ts'
 
-/** One record: its id, and by field id the cell of each field that was read. */
-export type Row = { id: number } & Record<string, unknown>
+/** Values by field id, as API answers show them. */
+export type Values = Record<string, unknown>
+/** One record: its id, and the value of each field that was read. */
+export type Row = { id: number } & Values
+
+/** By field id the text of each cell, as PostgreSQL prints it, or null. A row may have other columns, too. */
+export type CellTexts = Record<string, unknown>
+
+/** Selects the id of a row `r` and its cells as texts. */
+export const selectTexts = memo(
+  (fields: readonly FieldDef[]): Sql => join([sql`r.id`, ...withoutKey(fields).map((field) => textOf(field, cellRead(field)))]),
+)
+
+/** @param cell of the field, as SQL */
+export const textOf = ({ id }: FieldDef, cell: Sql): Sql => sql`(${cell})::text as ${ident(id)}`
+
+const withoutKey = (fields: readonly FieldDef[]) => fields.filter(({ key }) => !key)
 
 /** The tables that the lookups among the fields refer to. */
 export function lookupsOf(fields: readonly FieldDef[]): Lookups {
@@ -20,68 +39,87 @@ export function lookupsOf(fields: readonly FieldDef[]): Lookups {
 }
 
 /**
- * Converts cells in place: option ids to titles, ids of users and records to objects, empty lists and checkboxes to `[]` and `false`.
- * Runs at most two statements, whatever the number of rows.
+ * The values of each row. Runs at most two statements, whatever the number of rows.
  * @param lookups from `lookupsOf` with at least these fields
  */
 export async function present(
   db: Database,
   accountId: number,
   fields: readonly FieldDef[],
-  rows: readonly Row[],
+  rows: readonly CellTexts[],
   lookups: Lookups,
-): Promise<void> {
+): Promise<Values[]> {
   await nameReferences(db, accountId, fields, rows, lookups)
-  for (const field of fields) if (!refersTo(field)) convertCells(field, rows)
+  return rows.map((row) => valuesOf(fields, row))
 }
 
-const refersTo = ({ type }: FieldDef) => TYPES[type].names === 'users' || TYPES[type].names === 'records'
-
-/** Replaces the ids of users and records by what they refer to, in place, and leaves all other cells as they are stored. */
+/** Replaces the ids of users and records by what they refer to as JSON, in place. Other cells stay as they are. */
 export async function nameReferences(
   db: Database,
   accountId: number,
   fields: readonly FieldDef[],
-  rows: readonly Row[],
+  rows: readonly CellTexts[],
   lookups: Lookups,
 ): Promise<void> {
-  const referring = (to: FieldTypeDefinition['names']) => fields.filter(({ type }) => TYPES[type].names === to)
-  const users = await readUsers(db, accountId, idsIn(referring('users'), rows))
-  const records = referring('records')
-  const titles = await readTitles(db, lookups, (tableId) =>
-    idsIn(
-      records.filter(({ lookup_table_id }) => lookup_table_id === tableId),
-      rows,
-    ),
+  const referring = fields.filter(refersTo)
+  if (!referring.length) return
+  const idsIn = (isMeant: (field: FieldDef) => boolean) => {
+    const meant = referring.filter(isMeant)
+    return distinctIds(rows.flatMap((row) => meant.flatMap((field) => cellOf(field, row).ints())))
+  }
+  const namedBy = await readNamed(db, lookups, idsIn, (ids) => readUsers(db, accountId, ids))
+  for (const field of referring) {
+    const [write, named] = [TYPES[field.type].json(field), namedBy(field)]
+    for (const row of rows) row[field.id] = jsonText((json) => write(cellOf(field, row), json, named))
+  }
+}
+
+const refersTo = ({ type }: FieldDef) => TYPES[type].names === 'users' || TYPES[type].names === 'records'
+
+const cellOf = ({ id }: FieldDef, row: CellTexts) => PrintedCell.of(row[id] as string | null)
+
+/** The values of a row, whose users and records have been named. */
+export function valuesOf(fields: readonly FieldDef[], row: CellTexts): Values {
+  return JSON.parse(
+    jsonText((json) => {
+      json.json(BEGIN)
+      for (const { field, key, write } of writtenCells(fields)) {
+        json.json(key)
+        write(cellOf(field, row), json, NOTHING_NAMED)
+      }
+      json.json(END)
+    }),
   )
-  for (const field of fields) {
-    const { names, isMultiple } = TYPES[field.type]
-    if (names === 'users') replaceIds(field.id, isMultiple, rows, users)
-    else if (names === 'records') replaceIds(field.id, isMultiple, rows, titles.get(field.lookup_table_id ?? 0) ?? NONE)
-  }
 }
 
-const NONE: ReadonlyMap<number, unknown> = new Map()
+const [BEGIN, END] = [new JsonPiece('{'), new JsonPiece('}')]
+const NOTHING_NAMED: JsonById = new Map()
 
-/** Replaces ids by what they refer to. A deleted record is left out of a list, and null in a single cell. */
-function replaceIds(id: string, isMultiple: boolean, rows: readonly Row[], named: ReadonlyMap<number, unknown>): void {
-  if (isMultiple) for (const row of rows) row[id] = valuesOf(row[id], named)
-  else for (const row of rows) row[id] = named.get(row[id] as number) ?? null
+function jsonText(write: (json: JsonWriter) => void): string {
+  const json = new JsonWriter()
+  write(json)
+  return json.finish().toString()
 }
 
-function convertCells(field: FieldDef, rows: readonly Row[]): void {
-  const convert = TYPES[field.type].presenter(field)
-  if (convert) for (const row of rows) row[field.id] = convert(row[field.id])
+/** A field, and how its cell is written in a JSON object. */
+interface WrittenCell {
+  field: FieldDef
+  /** What precedes the cell: `,"amount":`. */
+  key: JsonPiece
+  write: CellJson
 }
 
-function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
-  const ids = new Set<number>()
-  for (const { id } of fields) {
-    for (const row of rows) {
-      const cell = row[id]
-      if (typeof cell === 'number') ids.add(cell)
-      else if (Array.isArray(cell)) for (const each of cell) ids.add(each as number)
-    }
-  }
-  return [...ids]
-}
+/** How the cells of a row are written whose users and records have been named, found once for each list of fields. */
+export const writtenCells = memo((fields: readonly FieldDef[]): readonly WrittenCell[] =>
+  withoutKey(fields).map((field, index) => ({
+    field,
+    key: new JsonPiece(`${index ? ',' : ''}${JSON.stringify(field.id)}:`),
+    write: refersTo(field) ? namedJson(field) : TYPES[field.type].json(field),
+  })),
+)
+
+/** Writes the JSON of what the cell refers to. */
+const namedJson =
+  ({ type }: FieldDef): CellJson =>
+  (cell, json) =>
+    cell.isNull ? json.json(TYPES[type].isMultiple ? NO_VALUES : NULL) : json.printed(cell)

@@ -11,8 +11,10 @@ import type { ResolvedCondition } from '../../views/filters/resolve-conditions.t
 export const NEVER = sql`false`
 export const ALWAYS = sql`true`
 
-/** The column to read for a field. Deleted options are read too, because present.ts finds no title for them. */
-export const columnRead = (field: FieldDef): Sql => (field.is_rounding ? sql`${cellValue(field)} as ${ident(field.id)}` : columnOf(field))
+/** The cell to read of a field. Deleted options are read too, because no title is found for them. */
+export const cellRead = (field: FieldDef): Sql => (field.is_rounding ? cellValue(field) : columnOf(field))
+/** The same as a column. */
+export const columnRead = (field: FieldDef): Sql => (field.is_rounding ? sql`${cellRead(field)} as ${ident(field.id)}` : columnOf(field))
 
 /** An empty `all` is true, an empty `any` false. */
 export function printTree(tree: Tree<ResolvedCondition>, queryContext: QueryContext): Sql {

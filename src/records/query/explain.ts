@@ -7,11 +7,11 @@ import { notFound } from '../../platform/http/errors.ts'
 import { wholeOrder } from '../../views/filters/order.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
-import { present, type Row } from '../cells/present.ts'
+import { type CellTexts, present, selectTexts, type Values } from '../cells/present.ts'
 import type { Explanation } from '../schema.ts'
 import { printTree } from './condition-sql.ts'
 import { spellSelection, spellTokens } from './predicate-text.ts'
-import { printWholePage, selectList } from './print.ts'
+import { printWholePage } from './print.ts'
 import { printSearch } from './search-sql.ts'
 import type { ResolvedPage, ResolvedQuery } from './selection.ts'
 
@@ -48,8 +48,8 @@ async function indexesOf({ db }: Context, page: ResolvedPage): Promise<string[]>
   return [...names]
 }
 
-/** The row of a record. `~held` says for each condition, and then for each word, whether the record meets it. */
-type JudgedRow = Row & { '~held': boolean[] }
+/** The texts of a record. `~held` says for each condition, and then for each word, whether the record meets it. */
+type JudgedRow = { id: number; '~held': boolean[] } & CellTexts
 
 async function explainRecord(
   { db }: Context,
@@ -63,23 +63,23 @@ async function explainRecord(
   const held = facts.length ? sql`array[${join(facts.map((fact) => sql`(${fact}) is true`))}]` : sql`array[]::boolean[]`
   const [row] = await db
     .records(table.id)
-    .query<JudgedRow>(sql`select ${selectList(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`)
+    .query<JudgedRow>(sql`select ${selectTexts(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`)
   if (!row) throw notFound('Record')
-  await present(db, queryContext.accountId, fields, [row], queryContext.lookups)
+  const [values] = await present(db, queryContext.accountId, fields, [row], queryContext.lookups)
 
   const failing = new Set(leaves.filter((_, index) => !row['~held'][index]))
   const { holds, failed } = judge(where, failing)
-  if (!holds) return { id: row.id, matches: false, failed: failed && described(failed, row) }
+  if (!holds) return { id: row.id, matches: false, failed: failed && described(failed, { ...values, id: row.id }) }
   const missing = words.find((_, index) => !row['~held'][leaves.length + index])
   if (missing === undefined) return { id: row.id, matches: true, failed: null }
   return { id: row.id, matches: false, failed: { column: null, compare: 'search', value: missing, actual: null } }
 }
 
-const described = ({ field, compare, value }: ResolvedCondition, row: Row) => ({
+const described = ({ field, compare, value }: ResolvedCondition, values: Values) => ({
   column: field.id,
   compare,
   ...(value !== undefined && { value }),
-  actual: row[field.id],
+  actual: values[field.id],
 })
 
 /** Whether the record meets the tree, and if not the first condition that fails; of an `any`, that of its first part. */

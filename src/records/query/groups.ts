@@ -13,7 +13,7 @@ import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
 import { addDays, instant, LAST_DATE, startOfMonths, startOfWeek } from '../../platform/time/time.ts'
 import { localDate } from '../../platform/time/time-zones.ts'
-import { present, type Row } from '../cells/present.ts'
+import { type CellTexts, present, textOf } from '../cells/present.ts'
 import { withSortKeys } from '../found-users.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
 import { sortKey } from './order-sql.ts'
@@ -69,15 +69,14 @@ async function countValues(
   grouping: Extract<Grouping, { by: 'value' }>,
 ): Promise<RecordGroup[]> {
   const [order, value] = [sortKey(field, queryContext), grouping.value(field, columnOf(field))]
-  const rows = await db.records(selection.table.id).query<Row & { '~count': number }>(
-    sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
-      where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, 1`,
+  const rows = await db.records(selection.table.id).query<CellTexts & { '~count': number }>(
+    sql`select ${textOf(field, value)}, count(*) as "~count" from ${recordsOf(selection.table.id)} r
+      where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, ${value}`,
     undefined,
     signal,
   )
-  const shown = rows.map((row) => ({ ...row, [field.id]: row['~value'] }))
-  await present(db, queryContext.accountId, [field], shown, queryContext.lookups)
-  return shown.map((row) => ({ value: (row[field.id] ?? null) as RecordGroup['value'], count: row['~count'] }))
+  const shown = await present(db, queryContext.accountId, [field], rows, queryContext.lookups)
+  return rows.map((row, index) => ({ value: shown[index]?.[field.id] as RecordGroup['value'], count: row['~count'] }))
 }
 
 /** Adds the listed values that no record has. */
