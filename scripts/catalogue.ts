@@ -17,7 +17,6 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^function (?:all_)?access_changed(?:_of_account|_of_session)?\(\) /,
   /^constraint \w+\.\w+_access_(?:changed|ended) TRIGGER DEFERRABLE INITIALLY DEFERRED$/,
   /^trigger \w+\.\w+_access_(?:changed|ended|truncated) /,
-  /^function refuse_changed_access\(\) /,
   /^function require_table_version\(integer,integer\) /,
   /^index record_comments_mails_idx /,
   /^function refuse_(?:audit_change|early_audit_deletion)\(\) /,

@@ -150,7 +150,6 @@ describe('mentions in one comment', () => {
     const costOf = async (content: string) => {
       for (const spy of spies) spy.mockClear()
       expect((await post(member, 'comments/create', { content })).status).toBe(200)
-      // A write that presumes the access and is not prepared yet is kept back, and asked for again behind the check.
       return new Set(spies.flatMap(({ mock }) => mock.calls.map(([{ text }]) => text)).filter((text) => !ASIDE.test(text))).size
     }
     // The new members changed who may do what in the account, so the first request after that looks the caller up.

@@ -31,7 +31,7 @@ export const commentsRouter = router({
     .output(listOf(RecordComment))
     .query(({ ctx, input }) => comments.list(ctx.context, onRecord(ctx.table, ctx.record), input)),
 
-  create: recordProcedure('write', callers.any, { mayBePresumed: true })
+  create: recordProcedure('write', callers.any)
     .meta(rest('POST', `${record}/comments/create`, commentDocs.create, { isRepeatable: true }))
     .input(NewComment.extend(RecordPath.shape))
     .output(AnsweredRecordComment)

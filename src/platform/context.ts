@@ -42,6 +42,11 @@ export interface Context extends Shared {
   log: FastifyBaseLogger
   /** Aborts with an AppError as its reason when the caller has hung up. Statements that may take long are then cancelled. */
   signal: AbortSignal
+  /**
+   * Checks again that the caller may still do what they asked for. Called before work is repeated that has waited for a change of its table.
+   * @throws AppError 401, 403, 404
+   */
+  confirmAccess(): Promise<void>
   /** Runs `fn` in a transaction. The answer for an Idempotency-Key is stored in the same one. */
   transaction<T>(fn: () => Promise<T>): Promise<T>
 }
@@ -57,7 +62,12 @@ export interface Requester {
 export type Call = Pick<Context, 'actor' | 'now' | 'ip' | 'log' | 'signal'>
 
 /** The context of one call. It copies all of `deps`, because features extend `Shared` with parts of their own. */
-export const contextOf = (deps: Deps, call: Call): Context => ({ ...deps, transaction: deps.db.transaction, ...call })
+export const contextOf = (deps: Deps, call: Call, confirmAccess: Context['confirmAccess'] = async () => {}): Context => ({
+  ...deps,
+  transaction: deps.db.transaction,
+  confirmAccess,
+  ...call,
+})
 
 /** The context of a job or script that acts for no user. */
 export const systemContext = (deps: Deps): Context =>

@@ -28,13 +28,13 @@ export const recordsRouter = router({
     .output(AnsweredRecord)
     .query(answering(({ ctx }) => records.get(ctx.context, ctx.table, ctx.record, ctx.shown))),
 
-  create: tableProcedure('write', callers.any, { mayBePresumed: true })
+  create: tableProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/create', docs.create, { etag: 'answered', isRepeatable: true }))
     .input(NewRecord.extend(TablePath.shape))
     .output(AnsweredRecord)
     .mutation(answering(({ ctx, input }) => records.create(ctx.context, ctx.table, input))),
 
-  update: recordProcedure('write', callers.any, { mayBePresumed: true })
+  update: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/update', docs.update, { etag: 'answered and heeded' }))
     .input(RecordUpdate.extend(RecordPath.shape))
     .output(AnsweredRecord)

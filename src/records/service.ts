@@ -31,12 +31,7 @@ type AnyAnswer = Answer<AnyRecord>
  * @param shown what the statement that authorised the request has read of it (procedure.ts)
  * @throws AppError 404 if the record has just been deleted
  */
-export async function get(
-  context: Context,
-  table: TableRef,
-  record: RecordRef & { version: number },
-  shown?: PrintedCell | StoredRow,
-): Promise<AnyAnswer> {
+export async function get(context: Context, table: TableRef, record: RecordRef, shown?: PrintedCell | StoredRow): Promise<AnyAnswer> {
   const known = shown instanceof PrintedCell ? guessedDefinition(context.db, table.id) : undefined
   // Most records are read by the latest definition, and then nothing has to be waited for.
   if (known?.version === table.version && !known.isConverting)

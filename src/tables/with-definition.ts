@@ -5,7 +5,6 @@ import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { isOutdated, isPlacedSince } from '../platform/database/outdated-definition.ts'
-import { Presumption } from '../platform/database/presumption.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
@@ -15,14 +14,17 @@ export const STALE = Symbol('the definition is stale')
 /** With this many attempts, writers succeed even while a script adds a field every few milliseconds. */
 const ATTEMPTS = 10
 
+/** What a request brings, of which a job needs no `confirmAccess`. */
+type DefinitionContext = Pick<Context, 'db'> & Partial<Pick<Context, 'confirmAccess'>>
+
 /**
  * Calls `work` with the table's definition, and again with a newer one if it returns STALE or a statement fails because the table
  * was changed.
- * @throws AppError 404 if the table is deleted; 503 if it is still being changed after ten attempts; the error of a statement that fails
+ * @throws AppError 401, 403, 404 if the caller has lost the access meanwhile; 404 if the table is deleted; 503 if it is still being changed after ten attempts; the error of a statement that fails
  * twice with the same definition, because it has another cause
  */
 export async function withDefinition<T>(
-  { db }: Pick<Context, 'db'>,
+  { db, confirmAccess }: DefinitionContext,
   table: { id: number; version: number },
   work: (definition: TableDef) => Promise<T | typeof STALE>,
 ): Promise<T> {
@@ -30,7 +32,6 @@ export async function withDefinition<T>(
   let failedWith: number | undefined
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const wasElsewhere = db.isElsewhere(table.id)
-    const repeatIt = Presumption.forRepetition()
     try {
       const result = await work(definition)
       if (result !== STALE) return result as T
@@ -42,7 +43,7 @@ export async function withDefinition<T>(
     }
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
     if (!definition) throw notFound('Table')
-    repeatIt()
+    await confirmAccess?.()
   }
   throw unavailable('The table is being changed; retry')
 }
@@ -53,7 +54,7 @@ export async function withDefinition<T>(
  * fields mean something else afterwards.
  */
 export function readWithDefinition<T>(
-  context: Pick<Context, 'db'>,
+  context: DefinitionContext,
   table: { id: number; version: number },
   work: (definition: TableDef) => Promise<T>,
 ): Promise<T> {

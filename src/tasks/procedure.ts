@@ -5,7 +5,6 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { type Callers, callers, type ReadAhead, type Resource, type Role } from '../platform/access/authorize.ts'
 import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
 import { empty, type Sql, sql } from '../platform/database/database.ts'
-import type { RowCondition } from '../platform/database/presumption.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canEdit } from './policy.ts'
@@ -25,11 +24,6 @@ export interface TaskRow {
   member_role: Role | null
   is_subscriber: boolean
 }
-
-const COLUMNS = [
-  ...(['task_id', 'task_account_id', 'title', 'creator_user_id', 'assignee_user_id', 'space_id', 'table_id'] as const),
-  ...(['table_version', 'table_name', 'record_id', 'member_role', 'is_subscriber'] as const),
-] satisfies (keyof TaskRow)[]
 
 const IS_SUBSCRIBER = sql`exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = p.p_user_id)`
 
@@ -52,23 +46,7 @@ export const taskResource: Resource<TaskRow> = {
   ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
   select: ({ task_id }) => ofTask(task_id),
   composedFor: anyIds,
-  comparable: { id: 'task_id', columns: COLUMNS, conditionOf: (row) => unchangedTask(row as TaskRow) },
   check: requireReadable,
-}
-
-/**
- * A task on a record is the same for a caller as long as these columns are, and the account's access, of which its table and the role of the caller
- * are parts. The title is compared because notifications quote it. Who follows a standalone task is among neither, so no write presumes such a task; on
- * a record nobody reads `is_subscriber`.
- */
-function unchangedTask(task: TaskRow): RowCondition | undefined {
-  const { task_id, task_account_id, space_id, table_id, record_id, creator_user_id, assignee_user_id, title } = task
-  if (space_id === null) return undefined
-  return {
-    condition: `exists (select from public.tasks where id = $3 and (account_id, space_id, table_id, record_id) = ($4, $5, $6, $7)
-      and (creator_user_id, assignee_user_id, title) = ($8, $9, $10))`,
-    values: [task_id, task_account_id, space_id, table_id, record_id, creator_user_id, assignee_user_id, title],
-  }
 }
 
 /** @throws AppError 403; the account is checked first, so that callers learn nothing but the existence of another account's task */
@@ -85,8 +63,8 @@ function requireReadable(task: TaskRow, actor: Actor): void {
 const RULES = { read: () => true, edit: canEdit, delete: canDelete }
 
 /** On the task `task_id`, for callers who may read, edit or delete it (policy.ts). */
-export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any, options: { mayBePresumed?: boolean } = {}) =>
-  resourceProcedure(withRule(taskResource, RULES[right]), 'read', allowed, options, (task) => ({ task }))
+export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any) =>
+  resourceProcedure(withRule(taskResource, RULES[right]), 'read', allowed, {}, (task) => ({ task }))
 
 /** Standalone tasks, which account keys cannot reach (api.md, Authentication 3). */
 const standaloneResource: Resource = {

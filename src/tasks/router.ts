@@ -40,7 +40,7 @@ const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
 const task = '/api/task/{task_id}'
 
 export const tasksRouter = router({
-  createOnRecord: recordProcedure('read', callers.any, { mayBePresumed: true })
+  createOnRecord: recordProcedure('read', callers.any)
     .meta(
       rest('POST', `${onRecord}/create`, docs.createOnRecord, {
         etag: 'answered',
@@ -101,13 +101,13 @@ export const tasksRouter = router({
       return { ok: true }
     }),
 
-  markDone: taskProcedure('edit', callers.any, { mayBePresumed: true })
+  markDone: taskProcedure('edit')
     .meta(rest('POST', `${task}/markDone`, docs.markDone))
     .input(TaskPath)
     .output(Marked)
     .mutation(({ ctx }) => changes.mark(ctx.context, ctx.task, 'done')),
 
-  markUndone: taskProcedure('edit', callers.any, { mayBePresumed: true })
+  markUndone: taskProcedure('edit')
     .meta(rest('POST', `${task}/markUndone`, docs.markUndone))
     .input(TaskPath)
     .output(Marked)

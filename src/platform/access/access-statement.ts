@@ -1,7 +1,6 @@
 /** The statement of an access check. It is composed once for all that its text depends on (composed-once.ts). */
 import { composedOnce } from '../database/composed-once.ts'
 import { type Database, empty, type Sql, type Statement, sql } from '../database/database.ts'
-import type { RowCondition } from '../database/presumption.ts'
 import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
 import { type Actor, type KnownCredentials, principalBy } from './authenticate.ts'
@@ -22,7 +21,6 @@ export interface Selectable {
   composedFor?(ids: ResourceIds, db: Database): object | undefined
   readonly idsInText?: readonly string[]
   readonly lasting?: Lasting
-  readonly comparable?: Comparable
 }
 
 /** The part of a resource's row that stays the same as long as the account's access has the same version (remembered-access.ts). */
@@ -33,17 +31,6 @@ export interface Lasting {
   readonly columns: readonly string[]
   /** Selects the other columns as `select` does, if there are any. */
   others?(ids: ResourceIds, db: Database, subject?: object): Sql
-  /** The other columns as a write may presume them that writes nothing without the row (presumed-access.ts). */
-  presumed?(ids: ResourceIds): object
-}
-
-/** A row that changes, but that a write can compare with what it was (presumed-access.ts). */
-export interface Comparable {
-  /** The id that alone finds the row for a caller. */
-  readonly id: string
-  readonly columns: readonly string[]
-  /** The condition under which the columns are the same as long as the access has not changed; undefined if there is none for this row. */
-  conditionOf(row: object): RowCondition | undefined
 }
 
 /**

@@ -25,7 +25,7 @@ import {
   systemActor,
   verified,
 } from './authenticate.ts'
-import { callerFrom, type FoundCaller, forget, noteUse, recall, remember, rememberedPart, rememberRow } from './remembered-access.ts'
+import { callerFrom, type FoundCaller, forget, noteUse, recall, remember, rememberedPart } from './remembered-access.ts'
 
 export type Role = 'viewer' | 'member' | 'admin'
 /** The right that a procedure needs: `read` requires the role viewer, `write` requires member, `admin` requires admin. */
@@ -75,11 +75,6 @@ export interface Access {
   alongside?: Alongside
   /** What the procedure answers, read together with the access check (read-ahead.ts). Not for a procedure whose ids are in the body. */
   ahead?: ReadAhead<unknown>
-  /**
-   * Whether a caller may be admitted from memory, for a mutation that usually needs one short write (presumed-access.ts). It may then be called twice for
-   * one request, so before its write it must do nothing that lasts outside the database.
-   */
-  mayBePresumed?: boolean
   /** Whether the procedure writes, which a read-only key may not; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'
   /** Where the ids of the resource are sent. Ids in the path are checked before the body is read. */
@@ -138,8 +133,6 @@ export async function admit(asking: AccessRequest, access: Access, isWrite: bool
   if (resource) checkResource(resource, row, ids, actor, access)
   else if (access.isOwnerOnly) checkOwner(actor)
   if (found.isLookedUp) remember(db, credentials, found.caller, { lasting: resource?.lasting, ids: question.ids, row })
-  if (isWrite && resource?.comparable)
-    rememberRow(db, credentials, found.caller, { comparable: resource.comparable, ids: question.ids, row })
   return { actor, row }
 }
 
@@ -154,14 +147,14 @@ function admitAnyone({ onAnonymous, isCrossSite }: AccessRequest, { hasOwnThrott
 
 const isElsewhere = (row: object): boolean => 'is_elsewhere' in row && row.is_elsewhere === true
 
-export function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
+function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
   if (!(allowed as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, allowed))
   if (actor.kind === 'session' && isWrite && isCrossSite) throw forbidden(CROSS_SITE)
   const writes = (effect ?? (isWrite ? 'write' : 'read')) === 'write'
   if (actor.readOnly && writes) throw forbidden('API key is read-only')
 }
 
-export function checkResource(resource: Resource, row: object, ids: Record<string, unknown>, actor: Actor, access: Access): void {
+function checkResource(resource: Resource, row: object, ids: Record<string, unknown>, actor: Actor, access: Access): void {
   for (const { name } of resource.ids) requireWholeNumber(name, ids[name])
   try {
     for (const { thing, found } of resource.ids) if ((row as Record<string, unknown>)[found] == null) throw notFound(thing)
@@ -186,7 +179,7 @@ function requireWholeNumber(name: string, value: unknown): void {
 }
 
 /** The ids as values of the statement. An id that no row can have is bound as -1. */
-export function boundIds(resource: Resource, ids: Record<string, unknown>): ResourceIds {
+function boundIds(resource: Resource, ids: Record<string, unknown>): ResourceIds {
   const bound: ResourceIds = {}
   for (const { name } of resource.ids) {
     const value = ids[name]
@@ -214,7 +207,7 @@ async function find(asking: AccessRequest, question: AccessQuestion & { resource
     // The statement is prepared: planning takes 0.8 ms, six times as long as running it.
     const [found] = await db.readShort<PrincipalRow & Versioned>(accessStatement(question, db), 'who')
     const row = verified(found, asking)
-    const caller = known?.version === row.access_version ? known : callerFrom(row, row.access_version, now, known)
+    const caller = known?.version === row.access_version ? known : callerFrom(row, row.access_version, now)
     return { caller, row, isLookedUp: true }
   } catch (error) {
     const without = resource?.without

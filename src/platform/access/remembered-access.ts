@@ -7,7 +7,7 @@ import { BoundedMap } from '../collections/bounded-map.ts'
 import type { Database } from '../database/database.ts'
 import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
-import type { Comparable, Lasting, ResourceIds } from './access-statement.ts'
+import type { Lasting, ResourceIds } from './access-statement.ts'
 import { type Actor, actorOf, isNoted, type KnownCredentials, nameOf, type PrincipalRow, refusalOf, type Validity } from './authenticate.ts'
 
 const MOST_CALLERS = 4_000
@@ -27,8 +27,6 @@ export interface FoundCaller {
   lastSeenAt: string | null
   /** The lasting parts of resources, by their list of columns and their id. */
   readonly parts: Map<readonly string[], BoundedMap<number, object>>
-  /** By procedure, when a presumption about the caller was last of no use (presumed-access.ts). */
-  readonly pausedAt: Map<object, number>
 }
 
 const rememberedBy = memo((_: Database) => new BoundedMap<string, FoundCaller>(MOST_CALLERS))
@@ -49,8 +47,7 @@ export function recall(db: Database, credentials: KnownCredentials, { ip, now }:
 export const rememberedPart = (caller: FoundCaller, { columns, id }: Lasting, ids: ResourceIds): object | undefined =>
   caller.parts.get(columns)?.get(ids[id] ?? -1)
 
-/** @param before what was known of the caller until now */
-export function callerFrom(row: PrincipalRow, version: string | null, now: Date, before?: FoundCaller): FoundCaller {
+export function callerFrom(row: PrincipalRow, version: string | null, now: Date): FoundCaller {
   const { p_kind, p_expires_at, p_ip_allowlist, p_last_seen_at } = row
   return {
     actor: Object.freeze(actorOf(row)),
@@ -59,7 +56,6 @@ export function callerFrom(row: PrincipalRow, version: string | null, now: Date,
     foundAt: now.getTime(),
     lastSeenAt: p_last_seen_at,
     parts: new Map(),
-    pausedAt: before?.pausedAt ?? new Map(),
   }
 }
 
@@ -79,41 +75,6 @@ export function remember(
   caller.parts.set(lasting.columns, parts)
   parts.set(ids[lasting.id] ?? -1, picked(row, lasting.columns))
 }
-
-/** Of all callers together, the rows that were used last, and their length as JSON. */
-const MOST_ROWS = 5_000
-const MOST_CHARACTERS = 2_000_000
-
-interface ComparableRow extends Pick<FoundCaller, 'version' | 'foundAt'> {
-  row: object
-}
-
-const comparableRows = memo((_: Database) => new BoundedMap<string, ComparableRow>(MOST_ROWS, MOST_CHARACTERS))
-
-/** Remembers a row that the caller was admitted to. */
-export function rememberRow(
-  db: Database,
-  credentials: KnownCredentials,
-  { version, foundAt }: FoundCaller,
-  { comparable, ids, row }: { comparable: Comparable; ids: ResourceIds; row: object },
-): void {
-  if (db.inTransaction() || version === null || !comparable.conditionOf(row)) return
-  const kept = picked(row, comparable.columns)
-  comparableRows(db).set(rowName(credentials, comparable, ids), { version, foundAt, row: kept }, JSON.stringify(kept).length)
-}
-
-/** The row as it was when the caller was last admitted to it, if the caller was not looked up again since then. */
-export function recallRow(
-  db: Database,
-  credentials: KnownCredentials,
-  caller: FoundCaller,
-  { comparable, ids }: { comparable: Comparable; ids: ResourceIds },
-): object | undefined {
-  const known = comparableRows(db).get(rowName(credentials, comparable, ids))
-  return known?.version === caller.version && known.foundAt === caller.foundAt ? known.row : undefined
-}
-
-const rowName = (credentials: KnownCredentials, { id }: Comparable, ids: ResourceIds): string => `${nameOf(credentials)} ${id} ${ids[id]}`
 
 const picked = (row: object, columns: readonly string[]): object =>
   Object.freeze(Object.fromEntries(columns.map((column) => [column, (row as Record<string, unknown>)[column]])))

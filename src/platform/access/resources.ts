@@ -22,8 +22,7 @@ export interface TableRow extends SpaceRow {
 }
 export interface RecordRow extends TableRow {
   record_id: number
-  /** Undefined if the caller was admitted on a presumption (presumed-access.ts). */
-  record_version?: number
+  record_version: number
   /** True if the record is on another server, where `completed` reads it. */
   is_elsewhere?: boolean
 }
@@ -107,7 +106,6 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
     select: (ids, db) => resource.select(original(ids), db),
     ...(resource.composedFor && { composedFor: (ids, db) => resource.composedFor?.(original(ids), db) }),
     ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
-    ...(resource.comparable && { comparable: { ...resource.comparable, id: names[resource.comparable.id] ?? resource.comparable.id } }),
     ...(resource.lasting && { lasting: renamedLasting(resource.lasting, names, original) }),
     ...(resource.without && { without: renamed(resource.without, names) }),
     ...(resource.checkOnly && { checkOnly: renamed(resource.checkOnly, names) }),
@@ -115,7 +113,7 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
 }
 
 function renamedLasting(
-  { id, columns, others, presumed }: Lasting,
+  { id, columns, others }: Lasting,
   names: Record<string, string>,
   original: (ids: Record<string, number>) => Record<string, number>,
 ): Lasting {
@@ -123,7 +121,6 @@ function renamedLasting(
     id: names[id] ?? id,
     columns,
     ...(others && { others: (ids, db, subject) => others(original(ids), db, subject) }),
-    ...(presumed && { presumed: (ids) => presumed(original(ids)) }),
   }
 }
 
@@ -166,7 +163,7 @@ export const recordResource: Resource<RecordRow> = {
     db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${recordToRead(ids.record_id)}`) : recordOfTable(ids),
   composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
   idsInText: ['table_id'],
-  lasting: { ...LASTING_TABLE, others: (ids, db) => recordAlone(ids, db), presumed: ({ record_id }) => ({ record_id }) },
+  lasting: { ...LASTING_TABLE, others: (ids, db) => recordAlone(ids, db) },
   completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
   without: {
@@ -206,8 +203,7 @@ export interface TableRef extends SpaceRef {
 
 export interface RecordRef {
   id: number
-  /** Undefined if the caller was admitted on a presumption. */
-  version?: number | undefined
+  version: number
 }
 
 // A checked row has a role, because `checkSpace` refuses callers without one.

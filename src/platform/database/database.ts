@@ -19,7 +19,6 @@ import {
   withConnection,
 } from './pooled-statements.ts'
 import { limitOfList, limitOfRecords, type Named, PreparedNames } from './prepared-statements.ts'
-import { requireConfirmedAccess } from './presumption.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
 import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
@@ -171,7 +170,6 @@ export function openDatabase(
     const { name, text, values } = statement
     const transaction = openTransaction()
     if (group !== undefined && name && !transaction) return groupedWrites.run(group, { name, text, values })
-    requireConfirmedAccess()
     if (transaction) return transaction.run(statement, isPrinted)
     if (signal) {
       const next = following && named(following)
@@ -200,7 +198,6 @@ export function openDatabase(
   /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
   async function readShort({ text, values }: Statement, label: string, isPrinted = false): Promise<unknown> {
     const name = prepared.nameOf(label, text)
-    requireConfirmedAccess()
     const isShared = name !== undefined && !openTransaction()
     const read = isShared && (await pipelinedReads.run({ name, text, values }, isPrinted))
     return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
@@ -216,7 +213,6 @@ export function openDatabase(
     queryPrinted: async (statement, label, signal, following) =>
       (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
     queryShortPrinted: async ({ text, values }, label, following) => {
-      requireConfirmedAccess()
       if (openTransaction()) return null
       // A page that is not known to be short does not count as used, because it is asked for again.
       const sent = () => ({ name: label && prepared.nameOf(label, text), next: following && named(following) })
@@ -259,7 +255,6 @@ export function openDatabase(
       return prisma.client()
     },
     connect: async (silentMs = usualSilentMs) => {
-      requireConfirmedAccess()
       const { max: _, ...single } = connection
       const client = new pg.Client(single)
       // Without a listener the loss of the connection would end the process. The statement that is running fails as well.

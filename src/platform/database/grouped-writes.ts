@@ -7,8 +7,7 @@ import pg from 'pg'
 import { currentParty, runFor } from '../concurrency/party.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import type { NamedStatement } from './prepared-statements.ts'
-import { isRefusedByCheck, Presumption } from './presumption.ts'
-import { type Progress, runTogether } from './statement-groups.ts'
+import { runTogether } from './statement-groups.ts'
 import { WriteGroups } from './write-groups.ts'
 
 /** The statements of one commit at most. */
@@ -23,8 +22,6 @@ interface Waiting {
   statement: NamedStatement
   /** The party of the caller, which pays for the connection. */
   party: string
-  /** What is checked in front of the statement. */
-  presumption: Presumption | undefined
   resolve(result: pg.QueryResult): void
   reject(error: unknown): void
 }
@@ -46,67 +43,43 @@ export class GroupedWrites {
    */
   run(name: string, statement: NamedStatement): Promise<pg.QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
-    const write = { statement, party: currentParty(), presumption: Presumption.take(), resolve, reject }
+    const write = { statement, party: currentParty(), resolve, reject }
     this.#groups.add(name, write)
     return this.#observe ? observed(promise, this.#observe(statement.text)) : promise
   }
 
   async #commit(writes: readonly Waiting[]): Promise<void> {
     // This runs in the context of the caller who came first, perhaps long ago.
-    const connected = runFor((writes[0] as Waiting).party, () => Presumption.exit(() => this.#pool.connect()))
+    const connected = runFor((writes[0] as Waiting).party, () => this.#pool.connect())
     const client = await connected.catch((error: Error) => rejectAll(writes, error))
     if (!client) return
     const isAlone = writes.length === 1
-    const before = [...(isAlone ? [] : [LOCK_TIMEOUT]), ...checksOf(writes)]
-    const progress: Progress = { answered: 0 }
+    const before = isAlone ? [] : [LOCK_TIMEOUT]
     try {
-      const results = await runTogether(client, [...before, ...writes.map(({ statement }) => statement)], progress)
+      const results = await runTogether(client, [...before, ...writes.map(({ statement }) => statement)])
       client.release()
       settle(writes, results.slice(before.length))
     } catch (thrown) {
       const error = thrown as Error
       const isGood = isAnswer(error) && (await isThere(client))
       client.release(isGood ? undefined : error)
-      // The statement behind the last one that was answered is the one that failed.
-      if (isRefusedByCheck(error)) return this.#commitOthers(writes, before[progress.answered], error)
       // All at once: one that is blocked by a lock must not delay the others.
       if (isGood && !isAlone) for (const write of writes) void this.#commit([write])
-      else rejectAll(writes, error, { isChecked: progress.answered >= before.length, isUndone: isGood })
+      else rejectAll(writes, error)
     }
   }
-
-  /** Fails the writes that presume the access that the check has refused, and commits the others of the group, which was rolled back. */
-  async #commitOthers(writes: readonly Waiting[], check: NamedStatement | undefined, error: Error): Promise<void> {
-    const isRefused = ({ presumption }: Waiting) => !check || presumption?.isOfAccess(check)
-    rejectAll(writes.filter(isRefused), error, { isUndone: true })
-    const others = writes.filter((write) => !isRefused(write))
-    if (others.length) await this.#commit(others)
-  }
 }
-
-/** The checks of what the writes presume. Most writes of a group are of one account. */
-function checksOf(writes: readonly Waiting[]): NamedStatement[] {
-  const checks = new Map<string, NamedStatement>()
-  for (const { presumption } of writes) if (presumption) checks.set(keyOf(presumption.check), presumption.check)
-  return [...checks.values()]
-}
-
-const keyOf = ({ name, values }: NamedStatement): string => `${name} ${values.join()}`
 
 function settle(writes: readonly Waiting[], results: readonly (pg.QueryResult | Error)[]): void {
-  for (const [index, { presumption, resolve, reject }] of writes.entries()) {
-    presumption?.answered()
+  for (const [index, { resolve, reject }] of writes.entries()) {
     const result = results[index] as pg.QueryResult | Error
     if (result instanceof Error) reject(result)
     else resolve(result)
   }
 }
 
-function rejectAll(writes: readonly Waiting[], error: Error, { isChecked = false, isUndone = false } = {}): undefined {
-  for (const { presumption, reject } of writes) {
-    presumption?.failed({ isChecked, isUndone })
-    reject(error)
-  }
+function rejectAll(writes: readonly Waiting[], error: Error): undefined {
+  for (const { reject } of writes) reject(error)
 }
 
 /** The shutdown of a server, which ends the connection perhaps after the commit. */

@@ -3,32 +3,26 @@ import pg from 'pg'
 import { type Connection, type Named, type NamedStatement, type PageLimit, PreparedQuery, PrintedQuery } from './prepared-statements.ts'
 import type { DataRow } from './printed-rows.ts'
 
-/** How far statements have come that were sent together. */
-export interface Progress {
-  /** How many of them were answered without an error. */
-  answered: number
-}
-
 /** For pg the statements are one query, which passes each message on to the statement that it answers. */
 class PreparedGroup {
   /** Those that were sent, in the order of their answers. */
   readonly #sent: PreparedQuery[] = []
   readonly #queries: readonly PreparedQuery[]
   readonly #main: PreparedQuery | undefined
-  readonly #progress: Progress
+  /** How many of them were answered without an error. */
+  #answered = 0
   /** Set by pg. */
   declare callback: (error: unknown) => void
 
   /** @param main the statement that observers see; the first by default */
-  constructor(queries: readonly PreparedQuery[], main = queries[0], progress: Progress = { answered: 0 }) {
+  constructor(queries: readonly PreparedQuery[], main = queries[0]) {
     this.#queries = queries
     this.#main = main
-    this.#progress = progress
   }
 
   /** The statement that the next message answers. */
   get #current(): PreparedQuery | undefined {
-    return this.#sent[this.#progress.answered]
+    return this.#sent[this.#answered]
   }
 
   /** pg notes under the name and the text of its query that a statement is parsed. */
@@ -57,7 +51,7 @@ class PreparedGroup {
 
   handleCommandComplete(message: unknown, connection: Connection): void {
     this.#current?.handleCommandComplete(message, connection)
-    this.#progress.answered++
+    this.#answered++
   }
 
   handleReadyForQuery(connection: Connection): void {
@@ -67,7 +61,7 @@ class PreparedGroup {
 
   handleError(error: unknown, connection: Connection): void {
     // PostgreSQL has skipped the statements that follow, and has not parsed them.
-    for (const { name } of this.#sent.slice(this.#progress.answered)) delete connection.submittedNamedStatements[name]
+    for (const { name } of this.#sent.slice(this.#answered)) delete connection.submittedNamedStatements[name]
     // A statement that this process has cancelled fails with its reason, even if the next one was hit.
     const cancelled = this.#sent.find((query) => query._canceledDueToError)
     this.callback(cancelled ? cancelled._canceledDueToError : error)
@@ -76,19 +70,14 @@ class PreparedGroup {
 
 /**
  * Runs the statements in one transaction, with one round trip.
- * @param progress is kept up to date
  * @returns the result of each, or the error of one whose values could not be sent
  * @throws the error of the first statement that fails, or of the commit; then all are rolled back, unless the connection was lost
  */
-export function runTogether(
-  client: pg.ClientBase,
-  statements: readonly NamedStatement[],
-  progress?: Progress,
-): Promise<(pg.QueryResult | Error)[]> {
+export function runTogether(client: pg.ClientBase, statements: readonly NamedStatement[]): Promise<(pg.QueryResult | Error)[]> {
   // Observers of the connection know each statement by itself, from the caller that waits for it.
   const query: SendGroup = (pg.Client.prototype as unknown as { query: SendGroup }).query.bind(client)
   const queries = statements.map((statement) => new PreparedQuery(statement))
-  return sentTogether(client, queries, query, undefined, progress)
+  return sentTogether(client, queries, query)
 }
 
 /**
@@ -140,7 +129,6 @@ function sentTogether(
   queries: readonly PreparedQuery[],
   send: SendGroup,
   main?: PreparedQuery,
-  progress?: Progress,
 ): Promise<(pg.QueryResult | Error)[]> {
   const { promise, resolve, reject } = Promise.withResolvers<(pg.QueryResult | Error)[]>()
   const results: (pg.QueryResult | Error)[] = []
@@ -151,6 +139,6 @@ function sentTogether(
       results[index] = error ?? (result as pg.QueryResult)
     }
   }
-  send(new PreparedGroup(queries, main, progress), undefined, (error) => (error ? reject(error) : resolve(results)))
+  send(new PreparedGroup(queries, main), undefined, (error) => (error ? reject(error) : resolve(results)))
   return promise
 }

@@ -1,12 +1,8 @@
-/**
- * How a request is admitted: by a check, by one that something is read together with (access/read-ahead.ts), or on a presumption
- * (access/presumed-access.ts).
- */
+/** How a request is admitted: by a check, or by one that something is read together with (access/read-ahead.ts). */
 import { authenticate } from '../access/authenticate.ts'
-import { type Access, type AccessRequest, type Admission, admit } from '../access/authorize.ts'
-import { type PresumedAdmission, presume } from '../access/presumed-access.ts'
+import { type Access, type Admission, admit } from '../access/authorize.ts'
 import { admitExpected, type BegunRead, beginRead, isExpected, resultFor } from '../access/read-ahead.ts'
-import { accessRequestAgain, accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
+import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 
 /** Checks access by the ids of the path or the body. */
 const startAdmission = (request: RequestContext, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> =>
@@ -35,11 +31,9 @@ interface Arrived {
 
 /**
  * Checks access before the body is read (REST). If a small body of an expected caller may say what to read ahead, the check is only begun:
- * the handler waits for it, or `requireAdmitted` if the body fails. If the caller is admitted on a presumption, the check comes with the write.
+ * the handler waits for it, or `requireAdmitted` if the body fails.
  */
 export async function admitByPath(request: RequestContext, access: Access, { isWrite, ids, query, bytes }: Arrived): Promise<void> {
-  if (bytes <= ARRIVED_BYTES && !request.idempotencyKeys.length) request.presumed = await presumeAndCount(request, access, ids)
-  if (request.presumed) return
   const isWaiting = access.ahead && !query && bytes <= ARRIVED_BYTES && !request.deps.replicas && isExpected(callerOf(request))
   const admitting = startAdmission(request, access, isWrite, ids)
   if (isWaiting) {
@@ -75,65 +69,7 @@ export async function admitCall(
   return { admission, ahead: begun && resultFor(begun, admission.actor) }
 }
 
-/**
- * Admits a call from memory if that is possible, and counts it.
- * @returns undefined if the access has to be checked first
- * @throws AppError 429, but 401 if the credentials do not count any more
- */
-async function presumeAndCount(
-  request: RequestContext,
-  access: Access,
-  ids: Record<string, unknown>,
-): Promise<PresumedAdmission | undefined> {
-  // With replicas the position of a write is asked for at the same time, on other connections.
-  if (!access.mayBePresumed || request.deps.replicas) return undefined
-  const asking = accessRequestOf(request)
-  const presumed = presume(asking, access, ids)
-  if (!presumed) return undefined
-  try {
-    const counting = asking.onAuthenticated(presumed.actor, presumed)
-    if (counting) await counting
-  } catch (exceeded) {
-    await authenticate(countedRequest(request))
-    throw exceeded
-  }
-  return presumed
-}
-
-/** Checks the access of a mutation that was counted already. */
-const admitCounted = (request: RequestContext, access: Access, ids: Record<string, unknown>): Promise<Admission> =>
-  admit(countedRequest(request), access, true, ids)
-
-const countedRequest = (request: RequestContext): AccessRequest => ({ ...accessRequestAgain(request), onRefused: (refusal) => refusal })
-
-interface PresumingCall<Result> {
-  ids: Record<string, unknown>
-  /** The Idempotency-Key, with which the call is a transaction of several statements. */
-  key: string | undefined
-  /** Checks the access. */
-  admitted(): Promise<Admitted>
-  attempt(admitted: Admitted): Promise<Result>
-}
-
-/** Runs a call that may presume the access of its caller. If nothing comes of that, the access is checked and the call runs again. */
-export async function callPresuming<Result extends object>(
-  request: RequestContext,
-  access: Access,
-  { ids, key, admitted, attempt }: PresumingCall<Result>,
-): Promise<Result> {
-  const mustNotPresume = request.admission !== undefined || key !== undefined
-  const presumed = request.presumed ?? (mustNotPresume ? undefined : await presumeAndCount(request, access, ids))
-  request.presumed = undefined
-  if (!presumed) return attempt(await admitted())
-  const done = await presumed.presumption.run(() => attempt({ admission: presumed, ahead: undefined }))
-  if (done) return done
-  presumed.pause()
-  return attempt({ admission: await admitCounted(request, access, ids), ahead: undefined })
-}
-
 /** Waits for the check of a request whose body has failed: a refusal comes first (contract.md §2). @throws AppError 401, 403, 404 */
 export async function requireAdmitted(request: RequestContext): Promise<void> {
-  const { presumed, pathIds = {} } = request
-  if (presumed) await admitCounted(request, presumed.access, pathIds)
-  else await (request.admitting ?? (request.isCallerKnown || authenticate(accessRequestOf(request))))
+  await (request.admitting ?? (request.isCallerKnown || authenticate(accessRequestOf(request))))
 }

@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyContextConfig } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
-import type { PresumedAdmission } from '../access/presumed-access.ts'
 import type { BegunRead } from '../access/read-ahead.ts'
 import type { ReceivedBytes } from '../bytes/received-bytes.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
@@ -41,8 +40,6 @@ export interface RequestContext {
   admission?: Admission | undefined
   /** The access check, while a small body is read that has probably arrived with it (REST). */
   admitting?: Promise<Admission> | undefined
-  /** In place of both, if the caller was admitted from memory (REST). */
-  presumed?: PresumedAdmission | undefined
   /** What was read together with the access check (REST). */
   begun?: BegunRead | undefined
   /** The ids of the path (REST). */
@@ -110,8 +107,11 @@ function showBudget(ctx: RequestContext, budget: Budget | null): AppError | unde
   return new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
 }
 
-/** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */
-export const serviceContext = (request: RequestContext, actor: Actor): Context => {
+/**
+ * The context of a service that a request calls, once its caller is known: for procedures, and for plain routes.
+ * @param confirmAccess checks the access again
+ */
+export const serviceContext = (request: RequestContext, actor: Actor, confirmAccess?: Context['confirmAccess']): Context => {
   const { deps, now, ip, log } = request
-  return contextOf(deps, { actor, now, ip, log, signal: request.signal() })
+  return contextOf(deps, { actor, now, ip, log, signal: request.signal() }, confirmAccess)
 }

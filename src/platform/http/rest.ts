@@ -206,9 +206,8 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
     ctx.admission = await ctx.admitting
   }
   // An upload, which has no ids here, is checked again in any case.
-  if ((ctx.admission || ctx.presumed) && ctx.pathIds && ctx.deps.clock().getTime() - ctx.now.getTime() > SLOW_BODY_MS) {
+  if (ctx.admission && ctx.pathIds && ctx.deps.clock().getTime() - ctx.now.getTime() > SLOW_BODY_MS) {
     ctx.admission = await admit(accessRequestAgain(ctx), meta.access, type === 'mutation', ctx.pathIds)
-    ctx.presumed = undefined
   }
   const answer = await procedure.run({
     ctx: { request: ctx },

@@ -19,7 +19,7 @@ import {
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
-import { type Admitted, admitCall, admittedBefore, callPresuming } from './admission.ts'
+import { type Admitted, admitCall, admittedBefore } from './admission.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
@@ -134,6 +134,9 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
     const ifMatch = meta?.etag === 'answered and heeded' ? versionsOf(request.ifMatch) : undefined
 
+    const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
+    const confirmAccess = async () => void (await admitAgain())
+
     const attempt = async ({ admission, ahead }: Admitted) => {
       if (meta && admission.actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
       refuseInvalidText(raw)
@@ -141,7 +144,7 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
       const proceed = ({ actor, row }: Admission) =>
         next({
           ctx: {
-            context: serviceContext(request, actor),
+            context: serviceContext(request, actor, confirmAccess),
             headers,
             ifMatch,
             received: request.received,
@@ -157,17 +160,13 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
         return { headers, result: await readingWhere(request, { type, access, row: admission.row }, run) }
       }
       const comparable = meta?.upload ? comparableUpload(ids, request.received) : raw
-      const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
       const result = await withCurrentTable(request.deps.db, admission, admitAgain, (current) =>
         repeatable(request, current.actor, { path, key, raw: comparable, headers }, () => proceed(current)),
       )
       return { headers, result }
     }
 
-    const admitted = async () => admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids))
-    const { headers, result } = await (access.mayBePresumed
-      ? callPresuming(request, access, { ids, key, admitted, attempt })
-      : attempt(await admitted()))
+    const { headers, result } = await attempt(admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids)))
     for (const name in headers) request.setHeader(name, headers[name] as string)
     return embedded(request, type, result)
   })
@@ -204,7 +203,6 @@ interface Options<Row extends object = object, Ahead = never> {
   isSilent?: boolean
   isOwnerOnly?: boolean
   hasOwnThrottle?: boolean
-  mayBePresumed?: boolean
   readsPrimary?: boolean
   prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */

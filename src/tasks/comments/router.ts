@@ -31,7 +31,7 @@ export const taskCommentsRouter = router({
     .output(listOf(TaskComment))
     .query(({ ctx, input }) => comments.list(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
-  create: taskProcedure('read', callers.any, { mayBePresumed: true })
+  create: taskProcedure('read')
     .meta(rest('POST', `${task}/comments/create`, taskCommentDocs.create, { isRepeatable: true, sessionOnlyKey: 'attachments' }))
     .input(NewTaskComment.extend(TaskPath.shape))
     .output(AnsweredTaskComment)

@@ -1,7 +1,6 @@
-/** Writes that are sent before their caller is checked again, with the check in front of them in one transaction (docs/decisions/0035-presumed-access.md). */
+/** A right that has ended behind the back of the process lets the next write do nothing (docs/decisions/0034-access-versions.md). */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { raw, sql } from '../src/platform/database/database.ts'
-import { Presumption } from '../src/platform/database/presumption.ts'
 import { ACCESS_CHANGES, hashOf } from './support/access-changes.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { lockWaits } from './support/servers.ts'
@@ -10,25 +9,12 @@ import { taskSupport } from './support/tasks.ts'
 
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '100000' }, { isElsewhere: false })
 const { db } = app.deps
-const { readShort } = db
 const { holding, told } = taskSupport(app)
 /** The present minute, because triggers and changes go by the clock of the database. Limits are those of a minute of the clock. */
 const START = Math.floor(Date.now() / 60_000) * 60_000
 
-/** The statements of checks that were sent by themselves. */
-let checks: string[] = []
-beforeEach(() => {
-  checks = []
-  db.readShort = (statement, label) => {
-    if (label === 'who') checks.push(statement.text)
-    return readShort(statement, label)
-  }
-  at(0)
-})
-afterEach(() => {
-  db.readShort = readShort
-  app.setClock(null)
-})
+beforeEach(() => at(0))
+afterEach(() => app.setClock(null))
 const at = (second: number) => app.setClock(new Date(START + second * 1_000))
 
 const statusOf = ({ status, body }: Answer) => (status === 200 ? '200' : `${status} ${body.message}`)
@@ -62,11 +48,10 @@ const invertStatus = ({ task }: Ground) =>
   db.execute(sql`update tasks set status = case status when 'open' then 'done' else 'open' end,
     completed_at = case status when 'open' then now() end, completed_by_user_id = case status when 'open' then creator_user_id end where id = ${task}`)
 
-/** Writes until the caller is remembered and the statement is prepared, and lets the time pass in which nothing is presumed after that. */
+/** Writes until the caller is remembered and the statement is prepared. */
 async function become(write: () => Promise<unknown>): Promise<void> {
   for (let time = 0; time < 4; time++) await write()
   at(5)
-  checks.length = 0
 }
 
 /** All that the writes change. */
@@ -81,17 +66,16 @@ const stateOf = async ({ table, id }: Ground) => {
 }
 
 describe.each(WRITES)('%s', (_, pathOf, body) => {
-  test('needs no statement beside the write, and has the same answer', async () => {
+  test('has the same answer when the caller is remembered', async () => {
     const on = await ground()
     const write = () => app.as(on.keys.personal).post(pathOf(on), body())
     const { id: _id, ...first } = (await write()).body
     await become(write)
-    const { id: _other, ...presumed } = (await write()).body
-    expect(checks).toEqual([])
+    const { id: _other, ...remembered } = (await write()).body
     const stamps = { created_at: expect.anything(), updated_at: first.updated_at && expect.anything() }
     const named = 'data' in first && { title: expect.any(String), data: { name: expect.any(String) } }
     const expected = 'ok' in first ? { ...first, ok: false } : { ...first, ...('created_at' in first && stamps), ...named }
-    expect(presumed).toEqual(expected)
+    expect(remembered).toEqual(expected)
   })
 
   test.each(ACCESS_CHANGES)('is not written after %s', async (change, changing, callerOf, expected) => {
@@ -101,7 +85,6 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     const write = () => app.as(caller).post(path, body())
     await become(write)
     const isAllowed = (await write()).status === 200
-    if (isAllowed) expect(checks).toEqual([])
     await invertStatus(on)
     await db.execute(changing(on))
     const before = await stateOf(on)
@@ -149,7 +132,7 @@ test.each(WRITES.filter(([, pathOf]) => pathOf.toString().includes('recordPath')
     const on = await ground()
     const write = () => app.as(on.member).post(pathOf(on), body())
     await become(write)
-    expect([(await write()).status, checks]).toEqual([200, []])
+    expect((await write()).status).toBe(200)
     await db.execute(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
     const before = await stateOf(on)
     expect(statusOf(await write())).toBe('403 Not authorized')
@@ -157,7 +140,7 @@ test.each(WRITES.filter(([, pathOf]) => pathOf.toString().includes('recordPath')
   },
 )
 
-describe('a caller who is admitted from memory', () => {
+describe('a caller who is remembered', () => {
   test.each(['{"data":{"nowhere":1}}', '{"data":{"name":', '{"data":5}', '[]', '{"data":{},"record_id":1}', '{"data":{"name":"\\u0000"}}'])(
     'is refused before the body %s is, if the access has ended',
     async (body) => {
@@ -210,25 +193,12 @@ describe('a caller who is admitted from memory', () => {
     expect(statusOf(await create())).toBe('401 The API key is not valid')
   })
 
-  test('is checked first for some time after a request that needed another statement', async () => {
-    const on = await ground()
-    const update = (data: object) => app.as(on.keys.personal).post(`${recordPath(on)}/update`, { data })
-    await become(() => update({ name: 'Two' }))
-    await update({})
-    checks.length = 0
-    await update({ name: 'Three' })
-    at(7)
-    await update({ name: 'Four' })
-    expect(checks).toHaveLength(1)
-  })
-
   test('may write by RPC in the same way', async () => {
     const on = await ground()
     const update = (name: string) =>
       app.as(on.keys.personal).rpc.records.update.mutate({ table_id: on.table, record_id: on.record, data: { name } })
     await become(() => update('Two'))
     expect((await update('Three')).data).toEqual({ name: 'Three' })
-    expect(checks).toEqual([])
     await db.execute(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
     await expect(update('Four')).rejects.toMatchObject({ data: { code: 'UNAUTHORIZED' } })
     expect((await app.as(on.owner).get(`${recordPath(on)}/get`)).body.data).toEqual({ name: 'Three' })
@@ -244,20 +214,18 @@ describe('a caller who is admitted from memory', () => {
       ])
     await become(both)
     expect((await both()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
-    expect(checks).toEqual([])
     await db.execute(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
     const before = await stateOf(on)
     expect((await both()).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
     expect(await stateOf(on)).toEqual({ ...before, comments: (before?.comments ?? 0) + 1 })
   })
 
-  test('is checked first with an Idempotency-Key, which is a transaction', async () => {
+  test('gets the same answer again with an Idempotency-Key', async () => {
     const on = await ground()
     const create = (headers = {}) => app.as(on.keys.personal).post(`/api/table/${on.table}/records/create`, { data: {} }, headers)
     await become(() => create())
     const [first, again] = [await create({ 'idempotency-key': 'once' }), await create({ 'idempotency-key': 'once' })]
     expect(again.body).toEqual(first.body)
-    expect(checks).toHaveLength(2)
   })
 
   test('is not found a record that does not exist', async () => {
@@ -280,7 +248,6 @@ describe('a caller who is admitted from memory', () => {
     await become(() => create('Two'))
     await db.execute(raw(`alter table t${on.table}.records add check (name <> 'never')`))
     expect((await create('never')).status).toBe(500)
-    expect(checks).toEqual([])
   })
 
   test('gets 503 if the connection is lost, and the write is not repeated', async () => {
@@ -296,7 +263,6 @@ describe('a caller who is admitted from memory', () => {
     )
     expect((await created).status).toBe(503)
     await release()
-    expect(checks).toEqual([])
     expect(await stateOf(on)).toEqual(before)
   })
 
@@ -358,160 +324,14 @@ describe('a caller who is admitted from memory', () => {
     expect(statusOf(await comment())).toBe('403 Not authorized')
   })
 
-  test('is checked first on a standalone task, whose followers may change', async () => {
+  test('may comment on a standalone task as long as they are its assignee', async () => {
     const on = await ground()
     const created = await app.as(on.member).post('/api/tasks/create', { title: 'Alone', assignee_user_id: on.viewer.id })
     const comment = () => app.as(on.viewer).post(`/api/task/${created.body.id}/comments/create`, { content: 'Yes' })
     await become(comment)
     expect(statusOf(await comment())).toBe('200')
-    expect(checks).toHaveLength(1)
-  })
-})
-
-describe('a presumption', () => {
-  const presume = async (accountId: number, version?: string) => {
-    const [row] = await db.query<{ version: string }>(sql`select version from access_versions where account_id = ${accountId}`)
-    return new Presumption(accountId, version ?? (row?.version as string))
-  }
-  const write = (value: number) => db.writeShort(sql`insert into presumed (value) values (${value})`, 'presumed', 'a')
-  const stored = async () => (await db.query<{ value: number }>(sql`select value from presumed order by value`)).map(({ value }) => value)
-  const table = db.execute(sql`create table presumed (value int)`)
-  beforeEach(async () => {
-    await table
-    // A statement is prepared from its third use on.
-    for (let use = 0; use < 3; use++) await write(0)
-    await db.execute(sql`delete from presumed`)
-  })
-
-  const OTHERS: [string, () => Promise<unknown>][] = [
-    ['a statement', () => db.query(sql`insert into presumed values (1)`)],
-    ['a write of which nothing is prepared', () => db.writeShort(sql`insert into presumed values (2)`, 'rare', 'a')],
-    ['a short read', () => db.readShort(sql`select 1`, 'presumed')],
-    ['a short page', () => db.queryShortPrinted(sql`select 1`, undefined)],
-    ['a transaction', () => db.transaction(() => db.execute(sql`insert into presumed values (3)`))],
-    ['one statement', () => db.oneStatement(() => db.execute(sql`insert into presumed values (4)`))],
-    ['a model', () => db.prisma.account.count()],
-    ['a query that can be cancelled', () => db.query(sql`insert into presumed values (5)`, undefined, new AbortController().signal)],
-    ['a page that can be cancelled', () => db.queryPrinted(sql`select 1`, 'presumed', new AbortController().signal)],
-    ['a list', () => db.listPrinted(sql`select 1`, 'presumed')],
-    ['a connection', () => db.connect()],
-  ]
-  test.each(OTHERS)('lets no %s through before the write', async (_, other) => {
-    const { id } = await app.account()
-    const presumption = await presume(id)
-    let failure: unknown
-    const result = await presumption.run(async () => {
-      await other().catch((error) => {
-        failure = error
-      })
-      return 'done'
-    })
-    expect([result, String((failure as { message: string }).message)]).toEqual([undefined, expect.stringContaining('did not confirm')])
-    expect(await stored()).toEqual([])
-  })
-
-  test('lets everything through behind a write that was answered', async () => {
-    const { id } = await app.account()
-    const presumption = await presume(id)
-    const result = await presumption.run(async () => {
-      await write(1)
-      await write(2)
-      return stored()
-    })
-    expect(result).toEqual([1, 2])
-  })
-
-  test('that does not hold lets nothing be written, also if the request ignores the error', async () => {
-    const { id } = await app.account()
-    const presumption = await presume(id, '00000000-0000-0000-0000-000000000000')
-    const result = await presumption.run(async () => {
-      await write(1).catch(() => {})
-      await write(2).catch(() => {})
-      return 'done'
-    })
-    expect([result, await stored()]).toEqual([undefined, []])
-  })
-
-  test('that does not hold fails in a group without the others, which are committed together', async () => {
-    const [one, other] = await Promise.all([app.account(), app.account()])
-    const [held, refused, again] = await Promise.all([
-      presume(one.id),
-      presume(other.id, '00000000-0000-0000-0000-000000000000'),
-      presume(one.id),
-    ])
-    const first = write(9)
-    await new Promise(setImmediate)
-    const results = await Promise.all([
-      held.run(() => write(1).then(() => 'held')),
-      refused.run(() => write(2).then(() => 'refused')),
-      write(3).then(() => 'not presumed'),
-      again.run(() => write(4).then(() => 'held again')),
-      first,
-    ])
-    expect(results.slice(0, 4)).toEqual(['held', undefined, 'not presumed', 'held again'])
-    expect(await stored()).toEqual([1, 3, 4, 9])
-    const commits = await db.query<{ values: number[] }>(
-      sql`select array_agg(value order by value) as values from presumed group by xmin::text`,
-    )
-    expect(commits.map(({ values }) => values).sort()).toEqual([[1, 3, 4], [9]])
-  })
-
-  test('that does not hold fails in a group with all others of the same access, in one attempt', async () => {
-    const { id } = await app.account()
-    const { check } = await presume(id)
-    await db.execute(sql`create sequence attempts`)
-    const refused = [1, 2, 3, 4].map(
-      (row) => new Presumption(id, check.values[1] as string, { condition: "$3::int > 0 and nextval('attempts') = 0", values: [row] }),
-    )
-    const first = write(9)
-    await new Promise(setImmediate)
-    const other = await presume(id)
-    const results = await Promise.all([
-      ...refused.map((presumption, row) => presumption.run(() => write(row).then(() => 'held'))),
-      write(5),
-      first,
-    ])
-    expect(results.slice(0, 4)).toEqual([undefined, undefined, undefined, undefined])
-    expect(await other.run(() => write(6).then(() => 'held'))).toBe('held')
-    expect(await stored()).toEqual([5, 6, 9])
-    expect(await db.query(sql`select last_value::int as attempts from attempts`)).toEqual([{ attempts: 1 }])
-  })
-
-  test('is not taken to hold if its condition is null', async () => {
-    const { id } = await app.account()
-    const { check } = await presume(id)
-    const unknown = new Presumption(id, check.values[1] as string, { condition: '$3::int > 0', values: [null] })
-    expect([await unknown.run(() => write(1).then(() => 'held')), await stored()]).toEqual([undefined, []])
-  })
-
-  test.each([
-    ['was answered before the write failed', { isChecked: true, isUndone: true }, 'done'],
-    ['was answered before the connection was lost', { isChecked: true, isUndone: false }, 'done'],
-    ['has failed', { isChecked: false, isUndone: true }, undefined],
-    ['may have failed', { isChecked: false, isUndone: false }, 'done'],
-  ])('that %s decides whether the request runs again', async (_, failure, expected) => {
-    const presumption = new Presumption(1, '00000000-0000-0000-0000-000000000000')
-    const result = await presumption.run(async () => {
-      Presumption.take()?.failed(failure)
-      const isFree = await db.query(sql`select 1`).then(
-        () => true,
-        () => false,
-      )
-      expect(isFree).toBe(failure.isChecked)
-      return 'done'
-    })
-    expect(result).toBe(expected)
-    presumption.failed({ isChecked: false, isUndone: true })
-    expect(presumption.state).toBe('over')
-  })
-
-  test('is over with its request', async () => {
-    const { id } = await app.account()
-    const presumption = await presume(id)
-    let later = Promise.resolve<unknown>(undefined)
-    await presumption.run(async () => {
-      later = new Promise((resolve) => setTimeout(resolve, 20)).then(() => stored())
-    })
-    expect(await later).toEqual([])
+    await db.execute(sql`update tasks set assignee_user_id = ${on.member.id} where id = ${created.body.id}`)
+    await db.execute(sql`delete from task_subscribers where task_id = ${created.body.id}`)
+    expect(statusOf(await comment())).toBe('403 Not authorized')
   })
 })
