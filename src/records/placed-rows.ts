@@ -1,10 +1,10 @@
 /** Reads and writes stored records on another server, by statements that name no system table. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ownFields, type TableDef } from '../fields/definition.ts'
+import { Batches } from '../platform/concurrency/batches.ts'
 import { type Database, join, recordsOf, type Sql, type Statement, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
-import { WriteGroups } from '../platform/database/write-groups.ts'
 import { unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -93,50 +93,38 @@ interface Insert {
 
 interface WaitingInsert extends Insert {
   table: TableDef
-  /** Runs a function in the caller's context: the connection of a group is charged to the caller of its first record. */
+  /** Runs a function in the caller's context: the connection of a batch is charged to the caller of its first record. */
   asCaller: ReturnType<typeof AsyncLocalStorage.snapshot>
-  resolve(row: StoredRow): void
-  reject(error: unknown): void
 }
 
 /** The most records that one statement inserts with separate parameters. A statement is prepared for each number of records. */
 const MOST_JOINED = 8
+/** A statement that takes longer no longer holds up the next one of its table. */
+const LATE_MS = 20
 
 /** Records of several requests are inserted by one statement: a statement costs the coordinator of a cluster as much as ten records. */
-const joinedInserts = memo((db: Database) => new WriteGroups<WaitingInsert>(MOST_JOINED, (inserts) => insertTogether(db, inserts)))
+const joinedInserts = memo(
+  (db: Database) =>
+    new Batches((inserts: readonly WaitingInsert[]) => insertTogether(db, inserts), {
+      most: MOST_JOINED,
+      isForAll: (error) => !REFUSED.test(sqlState(error) ?? ''),
+      lateMs: LATE_MS,
+    }),
+)
 
-function insertJoined(db: Database, table: TableDef, insert: Insert): Promise<StoredRow> {
-  const { promise, resolve, reject } = Promise.withResolvers<StoredRow>()
-  joinedInserts(db).add(`${table.id}:${table.version}`, { ...insert, table, asCaller: AsyncLocalStorage.snapshot(), resolve, reject })
-  return promise
-}
-
-async function insertTogether(db: Database, inserts: readonly WaitingInsert[]): Promise<void> {
-  const { table, asCaller } = inserts[0] as WaitingInsert
-  try {
-    const rows = inOrder(await asCaller(() => write(db, table, ofValues(table, inserts), 'insert')))
-    void asCaller(() => answer(db, inserts, rows))
-  } catch (error) {
-    // After other errors the records may have been inserted, or fail again.
-    const isOfOne = inserts.length > 1 && REFUSED.test(sqlState(error) ?? '')
-    for (const insert of inserts) {
-      if (isOfOne) void insertTogether(db, [insert])
-      else insert.reject(error)
-    }
-  }
-}
-
-async function answer(db: Database, inserts: readonly WaitingInsert[], rows: StoredRow[]): Promise<void> {
-  try {
-    await withNamesOfWritten(db, (inserts[0] as WaitingInsert).table, rows)
-    for (const [index, { resolve }] of inserts.entries()) resolve(rows[index] as StoredRow)
-  } catch (error) {
-    for (const { reject } of inserts) reject(error)
-  }
-}
-
-/** A value, a constraint or a limit of PostgreSQL: one record has kept all from being inserted. */
+/** A value, a constraint or a limit of PostgreSQL: one record has kept all from being inserted. After other errors they may have been. */
 const REFUSED = /^(2[23]|54)/
+
+const insertJoined = (db: Database, table: TableDef, insert: Insert): Promise<StoredRow> =>
+  joinedInserts(db).add({ ...insert, table, asCaller: AsyncLocalStorage.snapshot() }, `${table.id}:${table.version}`)
+
+async function insertTogether(db: Database, inserts: readonly WaitingInsert[]): Promise<Promise<StoredRow>[]> {
+  const { table, asCaller } = inserts[0] as WaitingInsert
+  const rows = inOrder(await asCaller(() => write(db, table, ofValues(table, inserts), 'insert')))
+  // They are inserted, so the next records need not wait until they are named.
+  const named = asCaller(() => withNamesOfWritten(db, table, rows))
+  return inserts.map(async (_, index) => (await named)[index] as StoredRow)
+}
 
 const withChange = (records: readonly Cells[], change: Change): Insert[] => records.map((cells) => ({ cells, change }))
 

@@ -65,3 +65,58 @@ test('items that come during the rest after a call share the next one', async ()
   expect(calls).toEqual([[2], [4, 6]])
   expect(performance.now() - startedAt).toBeGreaterThan(290)
 })
+
+/** Notes the items of each call, which ends when the test says so. */
+function held(lateMs?: number) {
+  const calls: string[] = []
+  const ends: (() => void)[] = []
+  const batches = new Batches(
+    async (items: readonly string[]) => {
+      calls.push(items.join(' '))
+      const { promise, resolve } = Promise.withResolvers<void>()
+      ends.push(resolve)
+      await promise
+      return items
+    },
+    { most: 10, isForAll: () => true, ...(lateMs !== undefined && { lateMs }) },
+  )
+  return { calls, ends, batches }
+}
+
+test('a group waits for its own calls, and not for those of another', async () => {
+  const { calls, ends, batches } = held()
+  const added = [batches.add('a', 'letters'), batches.add('1', 'digits')]
+  await setImmediate()
+  added.push(batches.add('b', 'letters'), batches.add('2', 'digits'))
+  await setImmediate()
+  expect(calls).toEqual(['a', '1'])
+  ends[1]?.()
+  await expect.poll(() => calls).toEqual(['a', '1', '2'])
+  ends[0]?.()
+  await expect.poll(() => calls).toEqual(['a', '1', '2', 'b'])
+  for (const end of ends) end()
+  expect(await Promise.all(added)).toEqual(['a', '1', 'b', '2'])
+})
+
+test('a call that is late is not waited for', async () => {
+  const { calls, ends, batches } = held(20)
+  const first = batches.add('slow')
+  await setImmediate()
+  const second = batches.add('next')
+  await expect.poll(() => calls).toEqual(['slow', 'next'])
+  ends[1]?.()
+  expect(await second).toBe('next')
+  ends[0]?.()
+  expect(await first).toBe('slow')
+})
+
+test('results that come later are not waited for by the next call, and may fail one by one', async () => {
+  const { promise, resolve } = Promise.withResolvers<number>()
+  const batches = new Batches(
+    async (items: readonly number[]) => items.map((item) => (item === 2 ? Promise.reject(new Error('2 is refused')) : promise)),
+    { most: 1, isForAll: () => true },
+  )
+  const added = Promise.allSettled([1, 2, 3].map((item) => batches.add(item)))
+  resolve(7)
+  expect(await added).toEqual([done(7), failed('2 is refused'), done(7)])
+})

@@ -4,11 +4,11 @@
  * docs/decisions/0023-grouped-writes.md).
  */
 import pg from 'pg'
+import { Batches } from '../concurrency/batches.ts'
 import { currentParty, runFor } from '../concurrency/party.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import type { NamedStatement } from './prepared-statements.ts'
 import { runTogether } from './statement-groups.ts'
-import { WriteGroups } from './write-groups.ts'
 
 /** The statements of one commit at most. */
 const MOST_TOGETHER = 32
@@ -18,16 +18,22 @@ const LOCK_TIMEOUT: NamedStatement = { name: 'grouped-writes', text: "select set
 /** Sent after an error: only a server that has rolled back and lives on answers. */
 const ARE_YOU_THERE: NamedStatement = { name: 'after-error', text: 'select', values: [] }
 
-interface Waiting {
+/** A commit that takes longer waits for a lock or is slow, so that later writes no longer wait for it. */
+const LATE_MS = 20
+
+interface Write {
   statement: NamedStatement
   /** The party of the caller, which pays for the connection. */
   party: string
-  resolve(result: pg.QueryResult): void
-  reject(error: unknown): void
 }
 
 export class GroupedWrites {
-  readonly #groups = new WriteGroups<Waiting>(MOST_TOGETHER, (writes) => this.#commit(writes))
+  readonly #batches = new Batches((writes: readonly Write[]) => this.#commit(writes), {
+    most: MOST_TOGETHER,
+    lateMs: LATE_MS,
+    // What fails the writes together is handled here.
+    isForAll: () => true,
+  })
   readonly #pool: pg.Pool
   readonly #observe: ObserveStatement | undefined
 
@@ -42,45 +48,37 @@ export class GroupedWrites {
    * @param name of the group. Groups do not wait for each other
    */
   run(name: string, statement: NamedStatement): Promise<pg.QueryResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
-    const write = { statement, party: currentParty(), resolve, reject }
-    this.#groups.add(name, write)
-    return this.#observe ? observed(promise, this.#observe(statement.text)) : promise
+    const answer = this.#batches.add({ statement, party: currentParty() }, name)
+    return this.#observe ? observed(answer, this.#observe(statement.text)) : answer
   }
 
-  async #commit(writes: readonly Waiting[]): Promise<void> {
+  async #commit(writes: readonly Write[]): Promise<(pg.QueryResult | Promise<pg.QueryResult>)[]> {
     // This runs in the context of the caller who came first, perhaps long ago.
-    const connected = runFor((writes[0] as Waiting).party, () => this.#pool.connect())
-    const client = await connected.catch((error: Error) => rejectAll(writes, error))
-    if (!client) return
+    const client = await runFor((writes[0] as Write).party, () => this.#pool.connect())
     const isAlone = writes.length === 1
     const before = isAlone ? [] : [LOCK_TIMEOUT]
     try {
       const results = await runTogether(client, [...before, ...writes.map(({ statement }) => statement)])
       client.release()
-      settle(writes, results.slice(before.length))
+      return results.slice(before.length).map(answerOf)
     } catch (thrown) {
       const error = thrown as Error
       const isGood = isAnswer(error) && (await isThere(client))
       client.release(isGood ? undefined : error)
+      if (!isGood || isAlone) throw error
       // All at once: one that is blocked by a lock must not delay the others.
-      if (isGood && !isAlone) for (const write of writes) void this.#commit([write])
-      else rejectAll(writes, error)
+      return writes.map((write) => this.#commitAlone(write))
     }
   }
-}
 
-function settle(writes: readonly Waiting[], results: readonly (pg.QueryResult | Error)[]): void {
-  for (const [index, { resolve, reject }] of writes.entries()) {
-    const result = results[index] as pg.QueryResult | Error
-    if (result instanceof Error) reject(result)
-    else resolve(result)
+  async #commitAlone(write: Write): Promise<pg.QueryResult> {
+    const [result] = await this.#commit([write])
+    return result as pg.QueryResult | Promise<pg.QueryResult>
   }
 }
 
-function rejectAll(writes: readonly Waiting[], error: Error): undefined {
-  for (const { reject } of writes) reject(error)
-}
+/** An error is that of a statement whose values could not be sent. */
+const answerOf = (result: pg.QueryResult | Error) => (result instanceof Error ? Promise.reject(result) : result)
 
 /** The shutdown of a server, which ends the connection perhaps after the commit. */
 const SHUTDOWN = /^(57P|08)/
