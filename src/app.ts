@@ -8,8 +8,8 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { noteSessionUse, SESSION_COOKIE, sessionSeconds } from './auth/sessions.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
+import { authenticate } from './platform/access/authenticate.ts'
 import type { Deps } from './platform/context.ts'
-import { requireAdmitted } from './platform/http/admission.ts'
 import { answerHeaders } from './platform/http/answer-headers.ts'
 import { respondToClientError } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
@@ -22,7 +22,7 @@ import { type RefuseMethod, watchMethods } from './platform/http/other-methods.t
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
 import { limitPipelining } from './platform/http/pipelining.ts'
 import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writes.ts'
-import { countByAddress, type RequestContext } from './platform/http/request-context.ts'
+import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
 import { logOnDemand } from './platform/http/request-log.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT } from './platform/http/rpc.ts'
@@ -222,7 +222,7 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
   // The body failed before the caller was authenticated or admitted. Errors of authentication come first (contract.md §2).
   if ([400, 413, 415].includes(answer.status) && ctx && request.routeOptions.config.needsCredentials) {
     try {
-      await requireAdmitted(ctx)
+      if (!ctx.isCallerKnown) await authenticate(accessRequestOf(ctx))
     } catch (refusal) {
       answer = errorAnswer(refusal, request.id)
     }

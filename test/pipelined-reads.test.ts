@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { runFor } from '../src/platform/concurrency/party.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
-import { OF_PAGES, PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
+import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database
@@ -28,8 +28,6 @@ async function pipelineBackend(): Promise<number | null> {
   )
   return row?.pid ?? null
 }
-/** Counts those who wait for the lock on `things`, except for the process $1. In a transaction pg_stat_activity would not change. */
-const LOCK_WAITS = `select from pg_locks where not granted and relation = 'things'::regclass and pid <> $1`
 /** A statement is prepared from its third use on, and the first prepared one opens the connection. */
 const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 
@@ -133,97 +131,35 @@ test('reads inside a transaction the rows that the transaction has written', asy
 
 describe('a page', () => {
   const NEVER = new AbortController().signal
-  const page = (limit: number): Sql =>
-    sql`select id, pg_backend_pid() as pid, current_setting('application_name') as name from things order by id limit ${limit}::bigint`
-  const following = () => {
-    const found: unknown[] = []
-    const answered = (rows: unknown[]) => void found.push(...rows)
-    return {
-      found,
-      read: { statement: sql`select min(id) as least, pg_backend_pid() as pid from things`, label: 'following', answered },
-    }
-  }
-  /** Whether the page was read on the shared connection, the process that has answered it, and the number of its rows. */
-  async function read(limit: number, next = following()) {
-    const rows = await db.queryPrinted(page(limit), 'page', NEVER, next.read)
-    return { isShared: rows.textOf(0, 2) === OF_PAGES.name, pid: Number(rows.textOf(0, 1)), length: rows.length }
-  }
-  let last = 0
-  /** The limit of a page that is known to be short. On a busy machine one may take too long at first, and is then avoided for a minute. */
-  async function known(): Promise<number> {
-    const isKnown = async () => {
-      last++
-      await read(last)
-      return (await read(last)).isShared
-    }
-    await expect.poll(isKnown).toBe(true)
-    return last
-  }
+  const page = sql`select id, pg_backend_pid() as pid from things order by id limit 3`
 
-  test('that was short is read on a connection of such pages, with what follows', async () => {
-    const ask = async () => {
-      const limit = await known()
-      // A read is prepared from its third use on, and only then taken along.
-      await read(limit)
-      const next = following()
-      const { isShared, pid } = await read(limit, next)
-      return { isShared, next: next.found.map((row) => ({ ...(row as object), isBehind: (row as { pid: number }).pid === pid, pid: 0 })) }
+  test('takes a trailing read along on its connection, once that is prepared', async () => {
+    const read = async () => {
+      const found: { least: number; pid: number }[] = []
+      const statement = sql`select min(id) as least, pg_backend_pid() as pid from things`
+      const trailing = { statement, label: 'trailing', answered: (rows: unknown[]) => void found.push(...(rows as typeof found)) }
+      const rows = await db.queryPrinted(page, 'page', NEVER, trailing)
+      return found.map(({ least, pid }) => ({ least, isBehind: pid === Number(rows.textOf(0, 1)) }))
     }
-    await expect.poll(ask).toEqual({ isShared: true, next: [{ least: 1, isBehind: true, pid: 0 }] })
-    expect(await db.queryShortPrinted(page(1_000), 'page')).toBe(null)
-  })
-
-  test('that waits for a lock is moved to the pool with those behind it, and only it is avoided', async () => {
-    const [blocked, behind] = [await known(), await known()]
-    const { pid } = await read(behind)
-    await other.query('begin; lock table things in access exclusive mode')
-    onTestFinished(async () => {
-      await other.query('rollback')
-    })
-    const waiting = [read(blocked), read(behind)]
-    await expect.poll(async () => (await other.query(LOCK_WAITS, [pid])).rowCount).toBe(2)
-    await other.query('rollback')
-    expect((await Promise.all(waiting)).map(({ isShared }) => isShared)).toEqual([false, false])
-    await expect.poll(async () => (await read(behind)).isShared).toBe(true)
-    expect((await read(behind)).pid).not.toBe(pid)
-    expect((await read(blocked)).isShared).toBe(false)
-  })
-
-  test('that takes too long is moved to the pool, and avoided', async () => {
-    // The same statement takes as long as the row says.
-    await db.query(sql`create table delays as select 1 as id, 0::float8 as seconds`)
-    const slow = sql`select id, current_setting('application_name') as name, pg_sleep(seconds)::text from delays`
-    const isShared = async () => (await db.queryPrinted(slow, 'slow', NEVER)).textOf(0, 1) === OF_PAGES.name
-    await expect.poll(isShared).toBe(true)
-    const { pid } = await read(await known())
-    await db.query(sql`update delays set seconds = 0.5`)
-    expect(await isShared()).toBe(false)
-    await db.query(sql`update delays set seconds = 0`)
-    expect((await read(await known())).pid).not.toBe(pid)
-    expect(await isShared()).toBe(false)
+    expect([await read(), await read()]).toEqual([[], []])
+    expect(await read()).toEqual([{ least: 1, isBehind: true }])
   })
 
   test('of a transaction is read on its connection', async () => {
-    const limit = await known()
     await db.transaction(async () => {
-      expect(await db.queryShortPrinted(page(limit), 'page')).toBe(null)
       const [{ pid } = { pid: 0 }] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
-      expect((await read(limit)).pid).toBe(pid)
+      expect(Number((await db.queryPrinted(page, 'page', NEVER)).textOf(0, 1))).toBe(pid)
     })
   })
 
   test('of a caller who has hung up is not sent', async () => {
-    const limit = await known()
     const reason = new Error('The caller has hung up')
-    await expect(db.queryPrinted(page(limit), 'page', AbortSignal.abort(reason))).rejects.toBe(reason)
+    await expect(db.queryPrinted(page, 'page', AbortSignal.abort(reason))).rejects.toBe(reason)
   })
 
-  test('that was short and has more than 32 MB now is refused in the usual way', async () => {
-    await db.query(sql`create table texts as select 1 as id, 'short' as text`)
-    const statement = sql`select id, text from texts`
-    const ask = () => db.queryPrinted(statement, 'texts', NEVER)
-    await expect.poll(async () => (await db.queryShortPrinted(statement, 'texts')) ?? (await ask().then(() => null))).not.toBe(null)
-    await db.query(sql`insert into texts select n, repeat('x', 1000000) from generate_series(1, 40) n`)
-    await expect(ask()).rejects.toThrow('The page has more than 32 MB; ask for fewer records with limit, or for fewer fields with fields')
+  test('that has more than 32 MB is refused', async () => {
+    await db.query(sql`create table texts as select n as id, repeat('x', 1000000) as text from generate_series(1, 40) n`)
+    const ask = db.queryPrinted(sql`select id, text from texts`, 'texts', NEVER)
+    await expect(ask).rejects.toThrow('The page has more than 32 MB; ask for fewer records with limit, or for fewer fields with fields')
   })
 })

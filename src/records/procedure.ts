@@ -43,7 +43,6 @@ const shownRecordResource: Resource<ShownRow> = {
     },
   },
   without: recordResource,
-  checkOnly: recordResource,
 }
 
 const shownColumns = (definition: TableDef) => sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`

@@ -3,7 +3,7 @@ import { listOf, Ok, RecordPath, TablePath } from '../platform/http/schemas.ts'
 import { answering, BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import { shownRecordProcedure } from './procedure.ts'
-import { count, explain, groups, pageAhead, query } from './query/run.ts'
+import { count, explain, groups, query } from './query/run.ts'
 import {
   AnsweredRecord,
   Counted,
@@ -67,11 +67,11 @@ export const recordsRouter = router({
     .output(listOf(DataRecord))
     .mutation(({ ctx, input }) => records.createBatch(ctx.context, ctx.table, input)),
 
-  query: tableProcedure('read', callers.any, { isSilent: true, ahead: pageAhead })
+  query: tableProcedure('read', callers.any, { isSilent: true })
     .meta(rest('POST', '/api/table/{table_id}/records/query', docs.query, { mayIgnore: true, isList: true }))
     .input(RecordsQuery)
     .output(QueryAnswer)
-    .query(answering(({ ctx, input }) => query(ctx.context, ctx.table, input, ctx.ahead))),
+    .query(answering(({ ctx, input }) => query(ctx.context, ctx.table, input))),
 
   explain: tableProcedure('read', callers.any, { isSilent: true, prefersReplica: true })
     .meta(rest('POST', '/api/table/{table_id}/records/explain', docs.explain, { mayIgnore: true }))

@@ -27,23 +27,31 @@ export type WrittenDetail = Answer<WrittenJson<TaskDetail>>
 
 // ── what is read ────────────────────────────────────────────────────────────
 
-/** The users who follow task `k`, read once for all columns (`offset 0` keeps PostgreSQL from reading them for each). */
-const SUBSCRIBERS = sql`cross join lateral (
-  select array(select user_id from task_subscribers where task_id = k.id order by user_id) as subscribers offset 0) f`
+/** The users who follow the task, read once for all columns (`offset 0` keeps PostgreSQL from reading them for each). */
+const subscribersOf = (taskId: Sql) => sql`cross join lateral (
+  select array(select user_id from task_subscribers where task_id = ${taskId} order by user_id) as subscribers offset 0) f`
+
+interface DetailSources {
+  /** The task of which comments and followers are read. */
+  taskId: Sql
+  userId: Sql
+  tableName: Sql
+  title: Sql
+}
 
 /**
  * The version of task `k`, and the columns that `writeTaskDetail` writes. What is a list there is printed as finished JSON: `row_to_json` prints no
  * blanks, and escapes as JSON.stringify does.
  */
-const detailColumns = ({ userId, tableName, title }: Record<'userId' | 'tableName' | 'title', Sql>): Sql => sql`
+const detailColumns = ({ taskId, userId, tableName, title }: DetailSources): Sql => sql`
   k.version as ${ident(PRINTED)}, ${taskColumns(sql`k`)},
-  (select count(*) from task_comments c where c.task_id = k.id) as comment_count,
+  (select count(*) from task_comments c where c.task_id = ${taskId}) as comment_count,
   array_to_json(f.subscribers) as subscribers, (${userId} = any(f.subscribers))::text as subscribed,
   ${tableName} as table_name, ${title} as record_title,
   (select coalesce('[' || string_agg(row_to_json(c.*)::text, ',' order by c.id desc) || ']', '[]') from (
     select c.id, c.task_id, c.content, c.user_id, c.user_name, c.api_key_id, c.attachments, c.created_at::text as created_at,
       c.updated_at::text as updated_at
-    from task_comments c where c.task_id = k.id order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments`
+    from task_comments c where c.task_id = ${taskId} order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments`
 
 /** Selects the title of the record. */
 const titleIn = (table: TableDef, recordId: Sql): Sql => {
@@ -97,14 +105,14 @@ interface DetailValues {
   title: string | null
 }
 
+const OF_TASK = { taskId: sql`k.id` }
+
 const detailWith = (title: (values: DetailValues) => Sql) =>
-  composedOnce<DetailValues>(
-    ['userId', 'taskId', 'tableName', 'recordId', 'title'],
-    (
-      values,
-    ) => sql`select ${detailColumns({ userId: sql`${values.userId}::int`, tableName: sql`${values.tableName}::text`, title: title(values) })}
-      from tasks k ${SUBSCRIBERS} where k.id = ${values.taskId}`,
-  )
+  composedOnce<DetailValues>(['userId', 'taskId', 'tableName', 'recordId', 'title'], (values) => {
+    const { userId, tableName } = values
+    const columns = detailColumns({ ...OF_TASK, userId: sql`${userId}::int`, tableName: sql`${tableName}::text`, title: title(values) })
+    return sql`select ${columns} from tasks k ${subscribersOf(OF_TASK.taskId)} where k.id = ${values.taskId}`
+  })
 
 const detailWithTitle = detailWith(({ title }) => sql`${title}::text`)
 const detailInTable = memo((table: TableDef) => detailWith(({ recordId }) => titleIn(table, sql`${recordId}`)))
@@ -133,6 +141,8 @@ interface ShownTask extends TaskRow {
 }
 
 const PRINCIPAL_ID = sql`p.p_user_id`
+/** Comments and followers may be many, so they are not read for callers of another account. */
+const OWN_TASK = sql`case when k.account_id = p.p_account_id then k.id end`
 
 const shownTaskResource: Resource<ShownTask> = {
   ...taskResource,
@@ -143,13 +153,12 @@ const shownTaskResource: Resource<ShownTask> = {
     const title = table ? titleIn(table, sql`k.record_id`) : NO_TITLE
     return ofTask(taskId, {
       isSubscriber: sql`${PRINCIPAL_ID} = any(f.subscribers)`,
-      more: sql`, ${isShown} as is_shown, ${detailColumns({ userId: PRINCIPAL_ID, tableName: sql`t.name`, title })}`,
-      join: SUBSCRIBERS,
+      more: sql`, ${isShown} as is_shown, ${detailColumns({ taskId: OWN_TASK, userId: PRINCIPAL_ID, tableName: sql`t.name`, title })}`,
+      join: subscribersOf(OWN_TASK),
     })
   },
   composedFor: placeOf,
   without: taskResource as Resource<ShownTask>,
-  checkOnly: taskResource as Resource<ShownTask>,
 }
 
 /** For a procedure that reads the task `task_id`; `shown` are its columns for `answerFrom`, if the check has read them. */

@@ -2,7 +2,7 @@
 
 import type { Alongside } from '../platform/access/access-statement.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { type Callers, callers, type ReadAhead, type Resource, type Role } from '../platform/access/authorize.ts'
+import { type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
 import { empty, type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'
@@ -77,10 +77,8 @@ const standaloneResource: Resource = {
 }
 
 /** On standalone tasks. An operator can close these endpoints to all keys (api.md, Authentication 8). @param options `alongside` selects the row */
-export const standaloneProcedure = <Row extends object = object, Ahead = never>(
-  options: { alongside?: Alongside<Row>; ahead?: ReadAhead<Ahead> } = {},
-) =>
-  resourceProcedure<Row, object, Ahead>(standaloneResource, 'read', callers.any, options).use(({ ctx, next }) => {
+export const standaloneProcedure = <Row extends object = object>(options: { alongside?: Alongside<Row> } = {}) =>
+  resourceProcedure<Row, object>(standaloneResource, 'read', callers.any, options).use(({ ctx, next }) => {
     const { actor, settings } = ctx.context
     if (actor.keyId !== null && !settings.personalKeysOnStandaloneTasks) throw forbidden('API endpoint not available to API keys')
     return next()

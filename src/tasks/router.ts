@@ -10,7 +10,6 @@ import * as deletion from './deletion.ts'
 import { shownTaskProcedure } from './detail.ts'
 import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
-import { tasksOfCaller, tasksOfRecord } from './lists/queries.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
   AnsweredTask,
@@ -61,11 +60,11 @@ export const tasksRouter = router({
     .output(listOf(MadeTask))
     .mutation(answering(({ ctx, input }) => bulk.createMany(ctx.context, { ...input, space_id: ctx.table.space_id }, input.tasks))),
 
-  listOnRecord: recordProcedure('read', callers.any, { ahead: tasksOfRecord })
+  listOnRecord: recordProcedure('read', callers.any)
     .meta(rest('GET', `${onRecord}/list`, docs.listOnRecord, { isList: true }))
     .input(RecordTaskQuery.extend(RecordPath.shape))
     .output(listOf(ListedTask))
-    .query(({ ctx, input }) => tasks.list(ctx.context, input, input, ctx.ahead)),
+    .query(({ ctx, input }) => tasks.list(ctx.context, input, input)),
 
   countOnRecord: recordProcedure('read', callers.any)
     .meta(rest('GET', `${onRecord}/count`, docs.countOnRecord))
@@ -131,11 +130,11 @@ export const tasksRouter = router({
     .output(TaskSubscribed)
     .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, onTask(ctx.task, ctx.context.actor), input.force)),
 
-  list: standaloneProcedure({ ahead: tasksOfCaller })
+  list: standaloneProcedure()
     .meta(rest('POST', '/api/tasks/list', docs.list, { isList: true }))
     .input(TaskQuery)
     .output(listOf(ListedTask))
-    .query(({ ctx, input }) => tasks.listMine(ctx.context, input, ctx.ahead)),
+    .query(({ ctx, input }) => tasks.listMine(ctx.context, input)),
 
   create: standaloneProcedure()
     .meta(

@@ -41,19 +41,11 @@ export async function get(context: Context, task: TaskRow, shown?: PrintedCell):
 /** A page of a list as written JSON, or of changed tasks. */
 type TaskList = WrittenList<Task> | ChangedTasks
 
-/**
- * The tasks of a record, open before done, then by due date; with `updated_since` those that have changed.
- * @param ahead the page, if it was read together with the access check (`tasksOfRecord`)
- */
-export async function list(
-  context: Context,
-  path: RecordPath,
-  { updated_since, ...query }: RecordTaskQuery,
-  ahead?: Promise<WrittenList<Task>>,
-): Promise<TaskList> {
+/** The tasks of a record, open before done, then by due date; with `updated_since` those that have changed. */
+export async function list(context: Context, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<TaskList> {
   if (updated_since != null) return changesOnRecord(context, path, { ...query, updated_since })
   refuseCursor(query.cursor)
-  return ahead ?? listOnRecord(context.db, path.table_id, path.record_id, query)
+  return listOnRecord(context.db, path.table_id, path.record_id, query)
 }
 
 /** The number of a record's open tasks, and of all its tasks. */
@@ -61,15 +53,11 @@ export async function count({ db }: Context, { table_id, record_id }: RecordPath
   return countOnRecord(db, table_id, record_id)
 }
 
-/** The caller's tasks, on records and standalone; with `updated_since` those that have changed. @param ahead as for `list` */
-export async function listMine(
-  context: Context,
-  { updated_since, ...query }: TaskQuery,
-  ahead?: Promise<WrittenList<Task>>,
-): Promise<TaskList> {
+/** The caller's tasks, on records and standalone; with `updated_since` those that have changed. */
+export async function listMine(context: Context, { updated_since, ...query }: TaskQuery): Promise<TaskList> {
   if (updated_since != null) return changesOfUser(context, { ...query, updated_since })
   refuseCursor(query.cursor)
-  return ahead ?? listOfUser(context.db, context.actor, query)
+  return listOfUser(context.db, context.actor, query)
 }
 
 /** The number of tasks that are due for the caller. @param due selected in the statement that authenticates the caller */

@@ -4,15 +4,15 @@ import type { RecordsDatabase } from '../../src/platform/database/records-plane.
 
 type Queries = Pick<Database, 'query' | 'queryPrinted' | 'writeShort'>
 /** `records` gives the handle whose functions run the statements on records; for records on the main server that is the database itself. */
-type DatabaseQueries = Queries & Pick<Database, 'records' | 'queryShortPrinted'>
+type DatabaseQueries = Queries & Pick<Database, 'records'>
 
 /** @param on runs statements on the same plane, without stepping in */
 type Around = <T>(run: () => Promise<T>, statement: Statement, on: Queries) => Promise<T>
 
 /** The database with the functions that run its statements now. They can be put back later (`Object.assign(db, queries)`). */
 export function queriesOf(db: Database): Database {
-  const { query, queryPrinted, queryShortPrinted, writeShort, records } = db
-  return Object.assign(Object.create(db), { query, queryPrinted, queryShortPrinted, writeShort, records })
+  const { query, queryPrinted, writeShort, records } = db
+  return Object.assign(Object.create(db), { query, queryPrinted, writeShort, records })
 }
 
 /** The same functions, which `around` calls. */
@@ -20,8 +20,6 @@ export function queriesAround(db: Database, around: Around): DatabaseQueries {
   const present = queriesOf(db)
   return {
     ...functionsAround(present, around),
-    // Pages are not read ahead, because a short one is not read each time in the same way.
-    queryShortPrinted: async () => null,
     records(this: RecordsDatabase, tableId) {
       const on = present.records(tableId)
       if (!present.isElsewhere(tableId)) return this

@@ -2,7 +2,6 @@
  * Whether the caller may do what they ask for. One statement reads the principal of the credentials together with the resource and the
  * membership; the checks follow in the order of contract.md §2. Every procedure and every plain route goes through `admit`.
  */
-import type { Context } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { sqlState } from '../database/database-errors.ts'
 import { isOutdatedPlan } from '../database/outdated-definition.ts'
@@ -60,11 +59,6 @@ export interface Resource<Row extends object = object> extends Selectable {
   completed?(row: Row, db: Database): Promise<object>
   /** The resource to use instead if the statement fails because a user table or one of its columns is missing. */
   readonly without?: Resource<Row>
-  /**
-   * The resource to use instead for a caller whom this process did not admit last time, if `select` also reads what is answered: that may be much,
-   * and a refusal would cost as much as an answer (read-ahead.ts).
-   */
-  readonly checkOnly?: Resource<Row>
 }
 
 export interface Access {
@@ -73,8 +67,6 @@ export interface Access {
   right: Right
   /** Only for short reads by key: it runs before the caller is admitted, on the connection for pipelined reads. */
   alongside?: Alongside
-  /** What the procedure answers, read together with the access check (read-ahead.ts). Not for a procedure whose ids are in the body. */
-  ahead?: ReadAhead<unknown>
   /** Whether the procedure writes, which a read-only key may not; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'
   /** Where the ids of the resource are sent. Ids in the path are checked before the body is read. */
@@ -90,13 +82,6 @@ export interface Access {
   /** The 500 `Not Authorized` that api.md fixes for records/query, instead of 403 and 404. */
   isSilent?: boolean
 }
-
-/**
- * Begins a short read for a caller who is not admitted yet, or returns undefined to read nothing ahead.
- * @param context of a call by the caller as this process admitted them last time
- * @param input as it was sent
- */
-export type ReadAhead<Result> = (context: Context, input: unknown) => Promise<Result> | undefined
 
 export interface Admission {
   actor: Actor

@@ -108,7 +108,6 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
     ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
     ...(resource.lasting && { lasting: renamedLasting(resource.lasting, names, original) }),
     ...(resource.without && { without: renamed(resource.without, names) }),
-    ...(resource.checkOnly && { checkOnly: renamed(resource.checkOnly, names) }),
   }
 }
 

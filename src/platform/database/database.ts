@@ -7,21 +7,28 @@ import { currentParty } from '../concurrency/party.ts'
 import { tooBusy } from '../http/errors.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import type { ObserveStatement } from './observe-statements.ts'
-import { PageReader } from './page-reader.ts'
-import { OF_PAGES, openPipelinedReads } from './pipelined-reads.ts'
+import { openPipelinedReads } from './pipelined-reads.ts'
 import {
-  type FollowingRead,
   MAX_LIFETIME_SECONDS,
+  type NamedTrailingRead,
   poolSettings,
   queryPlaces,
   runStatement,
+  runWithTrailing,
   watchConnections,
   withConnection,
 } from './pooled-statements.ts'
 import { limitOfList, limitOfRecords, type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
-import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
+import {
+  NOTHING_ELSEWHERE,
+  type Placement,
+  type RecordsDatabase,
+  recordsOnNode,
+  type Statement,
+  type TrailingRead,
+} from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { inNewTransaction, openTransaction, type Transaction } from './transactions.ts'
@@ -31,7 +38,7 @@ const { DbNull, empty, join, raw, sql } = createRequire(import.meta.url)('@prism
 // `sql` binds every value; fragments compose. `DbNull` sets a JSON column to NULL; Prisma does not accept a plain null for it.
 export { DbNull, empty, join, raw, sql }
 export type Sql = runtime.Sql
-export type { Following, Statement }
+export type { TrailingRead, Statement }
 
 /** The name as a quoted identifier. Names come from the field list or the code, never directly from a caller. */
 export function ident(name: string): Sql {
@@ -48,11 +55,6 @@ export const writesOfTable = (tableId: number): string => `table ${tableId}`
 export const writesOfAccount = (accountId: number): string => `account ${accountId}`
 
 export interface Database extends RecordsDatabase {
-  /**
-   * Like `queryPrinted`, for a page that this process knows to be short: it is sent at once, on the connection that such pages share.
-   * Returns null without asking if it is not known to be, and if it has to be asked for with `queryPrinted` after all.
-   */
-  queryShortPrinted(statement: Statement, label: string | undefined, following?: Following): Promise<PrintedRows | null>
   /**
    * Like `queryPrinted`, for a page of a list that is not of records.
    * @throws AppError 400 with more than 32 MB, of which no more is read then
@@ -118,7 +120,7 @@ interface RunOptions {
   group?: string
   isPrinted?: boolean
   signal?: AbortSignal | undefined
-  following?: Following | undefined
+  trailing?: TrailingRead | undefined
   /** True for a page of a list that is not of records. */
   isList?: boolean
 }
@@ -151,10 +153,7 @@ export function openDatabase(
   let watched: { marker: string; committed: () => void } | undefined
   const queries = queryPlaces(size)
   const groupedWrites = new GroupedWrites(pool, observe)
-  const pipelining = { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs }
-  const pipelinedReads = openPipelinedReads(connection, pipelining)
-  const pipelinedPages = openPipelinedReads(connection, { ...pipelining, ...OF_PAGES })
-  const pages = new PageReader(pipelinedPages)
+  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
     const result = await dispatch({ text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }, options)
@@ -166,31 +165,29 @@ export function openDatabase(
     return result
   }
 
-  async function dispatch(statement: Named, { group, isPrinted, signal, following, isList }: RunOptions): Promise<pg.QueryResult> {
+  async function dispatch(statement: Named, { group, isPrinted, signal, trailing, isList }: RunOptions): Promise<pg.QueryResult> {
     const { name, text, values } = statement
     const transaction = openTransaction()
     if (group !== undefined && name && !transaction) return groupedWrites.run(group, { name, text, values })
     if (transaction) return transaction.run(statement, isPrinted)
-    if (signal) {
-      const next = following && named(following)
-      const shared = isPrinted && !signal.aborted && (await pages.readShared(statement, () => ({ name: statement.name, next })))
-      return shared || readInPlace(statement, signal, isPrinted, next)
-    }
+    if (signal) return readInPlace(statement, signal, isPrinted, trailing && named(trailing))
     if (isList)
       return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, isPrinted, limitOfList(cancel)))
     return runStatement(pool, statement, isPrinted)
   }
 
   /** Runs the statement in one of the places for queries, on a connection of its own. */
-  function readInPlace(statement: Named, signal: AbortSignal, isPrinted = false, next?: FollowingRead): Promise<pg.QueryResult> {
+  function readInPlace(statement: Named, signal: AbortSignal, isPrinted = false, next?: NamedTrailingRead): Promise<pg.QueryResult> {
     const read = () =>
-      withConnection(pool, signal, (connected, cancel) =>
-        isPrinted ? pages.readOn(connected, statement, next, limitOfRecords(cancel)) : runStatement(connected, statement),
-      )
+      withConnection(pool, signal, (connected, cancel) => {
+        if (!isPrinted) return runStatement(connected, statement)
+        const limit = limitOfRecords(cancel)
+        return next ? runWithTrailing(connected, statement, next, limit) : runStatement(connected, statement, true, limit)
+      })
     return runInPlace(queries, currentParty(), read, { signal, refusal: tooBusy })
   }
 
-  function named({ statement: { text, values }, label, answered }: Following): FollowingRead | undefined {
+  function named({ statement: { text, values }, label, answered }: TrailingRead): NamedTrailingRead | undefined {
     const name = prepared.nameOf(label, text)
     return name === undefined ? undefined : { statement: { name, text, values }, answered }
   }
@@ -210,15 +207,8 @@ export function openDatabase(
   return {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
-    queryPrinted: async (statement, label, signal, following) =>
-      (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
-    queryShortPrinted: async ({ text, values }, label, following) => {
-      if (openTransaction()) return null
-      // A page that is not known to be short does not count as used, because it is asked for again.
-      const sent = () => ({ name: label && prepared.nameOf(label, text), next: following && named(following) })
-      const page = await pages.readShared({ text, values }, sent)
-      return page && (page.rows as unknown as PrintedRows)
-    },
+    queryPrinted: async (statement, label, signal, trailing) =>
+      (await run(statement, label, { signal, isPrinted: true, trailing })).rows as unknown as PrintedRows,
     listPrinted: async (statement, label) =>
       (await run(statement, label, { isPrinted: true, isList: true })).rows as unknown as PrintedRows,
     readShort: <Row>(statement: Statement, label: string) => readShort(statement, label) as Promise<Row[]>,
@@ -265,12 +255,10 @@ export function openDatabase(
     },
     abandon: () => {
       pipelinedReads.abandon()
-      pipelinedPages.abandon()
       pool.abandon()
     },
     close: async () => {
       await pipelinedReads.close()
-      await pipelinedPages.close()
       await prisma.close()
       await pool.end()
     },

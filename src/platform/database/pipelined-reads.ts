@@ -1,7 +1,7 @@
 /**
  * One pipelined connection that the short reads of all requests share. Statements of one turn of the event loop are sent in one write,
  * and Postgres answers them without sleeping in between: the system calls and wake-ups of a round trip are half of what a small request
- * costs (measured in docs/decisions/0008-pipelined-reads.md). Short pages share another one (page-reader.ts).
+ * costs (measured in docs/decisions/0008-pipelined-reads.md).
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
@@ -25,9 +25,8 @@ const CANCELED = '57014'
  * the next use of the name in the same turn is sent without the text.
  */
 const NOT_PREPARED = '26000'
-const TIMED_OUT = new Set([LOCK_TIMEOUT, CANCELED])
 /** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
-const SENT_AGAIN = new Set([...TIMED_OUT, NOT_PREPARED])
+const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
 /**
  * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its party use the pool, where
  * they delay only each other. It is larger than the piece in which small answers of several parties arrive together.
@@ -43,21 +42,12 @@ const RECONNECT_AFTER_MS = 1_000
 /** The name of the connection in pg_stat_activity. */
 export const PIPELINE_NAME = 'gridpost pipelined reads'
 
-/** What a statement took, after the answer before it if there was one. */
-export interface AnswerTimes {
-  /** The milliseconds for which this process had nothing to do. */
-  waitedMs: number
-  tookMs: number
-  isTimedOut: boolean
-}
-
 export interface PipelinedReads {
   /**
    * Sends the statement together with the others of this turn of the event loop. The statement must only read.
-   * @param answered is called once the statement was answered, or could not be
    * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
    */
-  run(statement: NamedStatement, isPrinted?: boolean, answered?: (times: AnswerTimes) => void): Promise<pg.QueryResult | null> | null
+  run(statement: NamedStatement, isPrinted?: boolean): Promise<pg.QueryResult | null> | null
   /** Closes the connection to a server that does not answer. */
   abandon(): void
   close(): Promise<void>
@@ -67,41 +57,25 @@ interface Pipeline {
   client: pg.Client
   stream: Socket
   openedAt: number
-  /** Closes the connection after a timeout; undefined if it stays open then. */
-  cut: (() => void) | undefined
   /** How many statements were sent and not answered yet. */
   pending: number
   answered: number
-  answeredAt: number
-  /** What `idleMs` was then. */
-  idleBefore: number
   /** How many bytes had been received when a statement was last answered. */
   receivedBefore: number
   isStuck: boolean
   watch: NodeJS.Timeout | undefined
 }
 
-const NOTHING_SENT = { pending: 0, answered: 0, answeredAt: 0, idleBefore: 0, receivedBefore: 0, isStuck: false, watch: undefined }
+const NOTHING_SENT = { pending: 0, answered: 0, receivedBefore: 0, isStuck: false, watch: undefined }
 
 interface PipelineOptions {
-  /** The name of the connection in pg_stat_activity. */
-  name?: string
-  timeoutMs?: number
-  /** Whether a timeout closes the connection. */
-  isCutByTimeout?: boolean
   maxLifetimeSeconds: number
   observe: ObserveStatement | undefined
   silentMs: number
 }
 
-/** For the connection of pages: one of them may be followed by many that turn out to be as long. */
-export const OF_PAGES = { name: 'gridpost pipelined pages', timeoutMs: 100, isCutByTimeout: true }
-
 /** Connects at the first statement, and again after the connection was lost, has reached its lifetime or keeps too many statements. */
-export function openPipelinedReads(
-  config: pg.ClientConfig,
-  { name = PIPELINE_NAME, timeoutMs = TIMEOUT_MS, isCutByTimeout = false, maxLifetimeSeconds, observe, silentMs }: PipelineOptions,
-): PipelinedReads {
+export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds, observe, silentMs }: PipelineOptions): PipelinedReads {
   let open: Pipeline | undefined
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
@@ -113,18 +87,12 @@ export function openPipelinedReads(
     const client = new pg.Client({
       ...config,
       lock_timeout: LOCK_TIMEOUT_MS,
-      statement_timeout: timeoutMs,
-      application_name: name,
+      statement_timeout: TIMEOUT_MS,
+      application_name: PIPELINE_NAME,
       pipeline: true,
     })
     const forget = () => {
       if (open?.client === client) open = undefined
-    }
-    // What waits behind the statement is sent again on the pool, and further reads go there, too, for the moment.
-    const cut = () => {
-      forget()
-      mayOpenAt = performance.now() + RECONNECT_AFTER_MS
-      cutConnection(client)
     }
     if (observe) observeStatements(client, observe)
     client.on('error', forget)
@@ -134,7 +102,7 @@ export function openPipelinedReads(
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
       closeIfSilent(client, Math.min(SILENT_MS, silentMs))
-      open = { client, stream, openedAt: performance.now(), cut: isCutByTimeout ? cut : undefined, ...NOTHING_SENT }
+      open = { client, stream, openedAt: performance.now(), ...NOTHING_SENT }
     } catch {
       // Until the next attempt reads go to the pool, which reports what is wrong with the database.
       mayOpenAt = performance.now() + RECONNECT_AFTER_MS
@@ -144,7 +112,7 @@ export function openPipelinedReads(
   }
 
   return {
-    run(statement, isPrinted, answered) {
+    run(statement, isPrinted) {
       const now = performance.now()
       if (!open) {
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
@@ -152,9 +120,8 @@ export function openPipelinedReads(
       }
       const party = currentParty()
       if (open.isStuck || now < (awayUntil.get(party) ?? 0)) return null
-      const noteAnswer = (bytes: number, times: AnswerTimes) => {
+      const noteAnswer = (bytes: number) => {
         if (bytes > LARGE_BYTES) awayUntil.set(party, performance.now() + AWAY_MS)
-        answered?.(times)
       }
       if (now - open.openedAt <= maxLifetimeSeconds * 1000 && !hasTooManyPrepared(open.client))
         return send(open, statement, noteAnswer, isPrinted)
@@ -175,18 +142,13 @@ export function openPipelinedReads(
   }
 }
 
-/** The milliseconds for which the event loop has had nothing to do, since the process began. */
-const idleMs = () => performance.eventLoopUtilization().idle
-
-/** @param noteAnswer gets the size of the answer, and what it took */
+/** @param noteAnswer gets the size of the answer */
 async function send(
   pipeline: Pipeline,
   statement: NamedStatement,
-  noteAnswer: (bytes: number, times: AnswerTimes) => void,
+  noteAnswer: (bytes: number) => void,
   isPrinted = false,
 ): Promise<pg.QueryResult | null> {
-  const [sentAt, idleAtSending] = [performance.now(), idleMs()]
-  let isTimedOut = false
   pipeline.pending++
   pipeline.watch ??= watch(pipeline)
   if (!pipeline.stream.writableCorked) {
@@ -198,23 +160,14 @@ async function send(
   } catch (error) {
     const { severity, code = '' } = error instanceof pg.DatabaseError ? error : {}
     if (severity === 'ERROR' && !SENT_AGAIN.has(code)) throw error
-    isTimedOut = TIMED_OUT.has(code)
-    if (isTimedOut) pipeline.cut?.()
     // The statement was not run to its end, or the connection was lost. A read can be sent again.
     return null
   } finally {
     pipeline.pending--
     pipeline.answered++
     pipeline.isStuck = false
-    const [now, idle] = [performance.now(), idleMs()]
-    const times = {
-      tookMs: now - Math.max(sentAt, pipeline.answeredAt),
-      waitedMs: idle - Math.max(idleAtSending, pipeline.idleBefore),
-      isTimedOut,
-    }
-    noteAnswer(pipeline.stream.bytesRead - pipeline.receivedBefore, times)
+    noteAnswer(pipeline.stream.bytesRead - pipeline.receivedBefore)
     pipeline.receivedBefore = pipeline.stream.bytesRead
-    Object.assign(pipeline, { answeredAt: now, idleBefore: idle })
   }
 }
 

@@ -57,20 +57,20 @@ export function queryPlaces(size: number): FairLimit {
 }
 
 /** A read that follows a printed statement on its connection. */
-export interface FollowingRead {
+export interface NamedTrailingRead {
   statement: NamedStatement
   answered(rows: unknown[]): void
 }
 
 /** Runs the printed statement with the read that follows, in one round trip. */
-export async function runWithFollowing(
+export async function runWithTrailing(
   client: pg.ClientBase,
   statement: Named,
-  following: FollowingRead,
+  trailing: NamedTrailingRead,
   limit: PageLimit,
 ): Promise<pg.QueryResult> {
-  const [printed, read] = await runPrintedThen(client, statement, following.statement, limit)
-  following.answered(read.rows)
+  const [printed, read] = await runPrintedThen(client, statement, trailing.statement, limit)
+  trailing.answered(read.rows)
   return printed
 }
 

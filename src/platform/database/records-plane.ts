@@ -12,7 +12,7 @@ export type Statement = Pick<Prisma.Sql, 'text' | 'values'>
  * A short read that a statement with a signal takes along: it runs behind it on the same connection and sees nothing older, without a round trip
  * of its own. It is left out while its text is rare.
  */
-export interface Following {
+export interface TrailingRead {
   statement: Statement
   label: string
   /** Gets the rows, before the statement itself is answered. */
@@ -31,11 +31,10 @@ export interface RecordsNode {
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /**
-   * Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row. With a signal it must only
-   * read: a page that is known to be short is sent again if the connection is lost that short pages share.
+   * Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row.
    * @throws AppError 400 with a signal and more than 32 MB, of which no more is read then
    */
-  queryPrinted(statement: Statement, label?: string, signal?: AbortSignal, following?: Following): Promise<PrintedRows>
+  queryPrinted(statement: Statement, label?: string, signal?: AbortSignal, trailing?: TrailingRead): Promise<PrintedRows>
   /**
    * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all
    * others (pipelined-reads.ts).

@@ -88,10 +88,10 @@ export function runTogether(client: pg.ClientBase, statements: readonly NamedSta
 export async function runPrintedThen(
   client: pg.ClientBase,
   { name = '', text, values }: Named,
-  following: NamedStatement,
+  trailing: NamedStatement,
   limit: PageLimit,
 ): Promise<[pg.QueryResult, pg.QueryResult]> {
-  const queries = [new PrintedQuery({ name, text, values }, limit), new PreparedQuery(following)]
+  const queries = [new PrintedQuery({ name, text, values }, limit), new PreparedQuery(trailing)]
   const results = await sentTogether(client, queries, client.query.bind(client) as unknown as SendGroup)
   for (const result of results) if (result instanceof Error) throw result
   return results as [pg.QueryResult, pg.QueryResult]

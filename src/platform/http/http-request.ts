@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { Admission } from '../access/authorize.ts'
 import { keyOf } from '../access/bearer-key.ts'
-import type { BegunRead } from '../access/read-ahead.ts'
 import type { Deps } from '../context.ts'
 import type { WalPosition } from '../database/replicas/wal-position.ts'
 import { tokenHash } from '../secrets/secrets.ts'
@@ -34,8 +33,6 @@ export class HttpRequest implements RequestContext {
   readonly ip: string
   readonly route: RequestContext['route']
   admission: Admission | undefined = undefined
-  admitting: Promise<Admission> | undefined = undefined
-  begun: BegunRead | undefined = undefined
   pathIds: Record<string, number | string> | undefined = undefined
   received: RequestContext['received'] = undefined
   sendData: RequestContext['sendData'] = undefined

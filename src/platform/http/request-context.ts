@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyContextConfig } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
-import type { BegunRead } from '../access/read-ahead.ts'
 import type { ReceivedBytes } from '../bytes/received-bytes.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
 import type { WalPosition } from '../database/replicas/wal-position.ts'
@@ -38,10 +37,6 @@ export interface RequestContext {
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
   /** The result of the access check, if it ran before the body was read (REST). */
   admission?: Admission | undefined
-  /** The access check, while a small body is read that has probably arrived with it (REST). */
-  admitting?: Promise<Admission> | undefined
-  /** What was read together with the access check (REST). */
-  begun?: BegunRead | undefined
   /** The ids of the path (REST). */
   pathIds?: Record<string, number | string> | undefined
   /** The file of an upload over REST. */

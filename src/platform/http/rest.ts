@@ -12,7 +12,6 @@ import { freeChunk, isFreeable } from '../bytes/freed-chunk.ts'
 import type { FairLimit } from '../concurrency/fair-limit.ts'
 import { accountParty } from '../concurrency/party.ts'
 import { memo } from '../memo.ts'
-import { admitByPath, startRead } from './admission.ts'
 import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
 import { type CallOptions, callerOf } from './joined-middlewares.ts'
@@ -84,9 +83,8 @@ function mount(
       const ids = idsOfPath(request.params as Record<string, string>)
       ctx.pathIds = ids
       noteCall(ctx, type)
-      const query = access.ahead && openapi.method === 'GET' ? { ...fromQuery(request.query as Query, input, pathIds), ...ids } : undefined
       const bytes = bodyBytes(request)
-      if (access.idsIn !== 'body') await admitByPath(ctx, access, { isWrite: type === 'mutation', ids, query, bytes })
+      if (access.idsIn !== 'body') ctx.admission = await admit(accessRequestOf(ctx), access, type === 'mutation', ids)
       // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(accessRequestOf(ctx), access, type === 'mutation', {})
@@ -201,10 +199,6 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
         issues: [{ path: [id], message: 'is given in the path, not in the body' }],
       })
   const whole = { ...given, ...(ctx.pathIds ?? idsOfPath(request.params as Record<string, string>)) }
-  if (ctx.admitting) {
-    ctx.begun = startRead(ctx, meta.access, whole)
-    ctx.admission = await ctx.admitting
-  }
   // An upload, which has no ids here, is checked again in any case.
   if (ctx.admission && ctx.pathIds && ctx.deps.clock().getTime() - ctx.now.getTime() > SLOW_BODY_MS) {
     ctx.admission = await admit(accessRequestAgain(ctx), meta.access, type === 'mutation', ctx.pathIds)

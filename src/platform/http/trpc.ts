@@ -6,20 +6,10 @@ import { initTRPC } from '@trpc/server'
 import type { OpenApiMeta } from 'trpc-to-openapi'
 import type { Alongside } from '../access/access-statement.ts'
 import { type Actor, authenticate } from '../access/authenticate.ts'
-import {
-  type Access,
-  type Admission,
-  admit,
-  type Callers,
-  NO_ATTACHMENTS,
-  type ReadAhead,
-  type Resource,
-  type Right,
-} from '../access/authorize.ts'
+import { type Access, type Admission, admit, type Callers, NO_ATTACHMENTS, type Resource, type Right } from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
-import { type Admitted, admitCall, admittedBefore } from './admission.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
@@ -126,7 +116,7 @@ function versionsOf(ifMatch: string | undefined): IfMatch {
 }
 
 /** One middleware for everything that each call needs, because each further one costs a copy of the context. @param refs names the row */
-const withAccess = <Row extends object, Refs extends object, Ahead = never>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
+const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
   t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     noteCall(request, type)
     const raw = await (request.admission ? getRawInput() : rawInput(request, access, getRawInput))
@@ -137,7 +127,7 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
     const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
     const confirmAccess = async () => void (await admitAgain())
 
-    const attempt = async ({ admission, ahead }: Admitted) => {
+    const attempt = async (admission: Admission) => {
       if (meta && admission.actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
       refuseInvalidText(raw)
       const headers: Headers = {}
@@ -150,8 +140,6 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
             received: request.received,
             sendData: request.sendData,
             row: row as Row,
-            /** What was read for this caller together with the access check, if anything was. */
-            ahead: ahead as Promise<Ahead> | undefined,
             ...refs(row as Row, actor),
           },
         })
@@ -166,7 +154,9 @@ const withAccess = <Row extends object, Refs extends object, Ahead = never>(acce
       return { headers, result }
     }
 
-    const { headers, result } = await attempt(admittedBefore(request) ?? (await admitCall(request, access, type === 'mutation', ids)))
+    const { headers, result } = await attempt(
+      request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids)),
+    )
     for (const name in headers) request.setHeader(name, headers[name] as string)
     return embedded(request, type, result)
   })
@@ -197,7 +187,7 @@ async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => 
   }
 }
 
-interface Options<Row extends object = object, Ahead = never> {
+interface Options<Row extends object = object> {
   effect?: 'read' | 'write'
   idsIn?: 'path' | 'body'
   isSilent?: boolean
@@ -207,8 +197,6 @@ interface Options<Row extends object = object, Ahead = never> {
   prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */
   alongside?: Alongside<Row>
-  /** `ctx.ahead` is the promise of what it reads. */
-  ahead?: ReadAhead<Ahead>
 }
 
 /** A procedure without an id, on data of the caller or its account. */
@@ -216,24 +204,24 @@ export const accountProcedure = <Row extends object = object>(allowed: Callers, 
   withAccess<Row, object>({ callers: allowed, resource: null, right: 'read', ...options }, () => ({}))
 
 /** A procedure on a resource that a feature defines. `ctx.row` is the row that the resource selects. */
-export const resourceProcedure = <Row extends object, Refs extends object = object, Ahead = never>(
+export const resourceProcedure = <Row extends object, Refs extends object = object>(
   resource: Resource<Row>,
   right: Right,
   allowed: Callers,
-  options: Options<object, Ahead> = {},
+  options: Options = {},
   refs: (row: Row, actor: Actor) => Refs = () => ({}) as Refs,
-) => withAccess<Row, Refs, Ahead>({ callers: allowed, resource: resource as Resource, right, ...options }, refs)
+) => withAccess<Row, Refs>({ callers: allowed, resource: resource as Resource, right, ...options }, refs)
 
 /** A procedure on the space with the id `space_id`. */
 export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
   resourceProcedure(spaceResource, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
 
 /** A procedure on the table with the id `table_id`. */
-export const tableProcedure = <Ahead = never>(right: Right, allowed: Callers, options: Options<object, Ahead> = {}) =>
+export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
   resourceProcedure(tableResource, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
 
 /** A procedure on the record with the ids `table_id` and `record_id`. */
-export const recordProcedure = <Ahead = never>(right: Right, allowed: Callers, options: Options<object, Ahead> = {}) =>
+export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
   resourceProcedure(recordResource, right, allowed, options, (row, actor) => ({
     table: tableOf(row, actor),
     record: { id: row.record_id, version: row.record_version },

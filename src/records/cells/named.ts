@@ -6,7 +6,7 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
-import { type Database, type Following, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql, type TrailingRead } from '../../platform/database/database.ts'
 import { outdated } from '../../platform/database/outdated-definition.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import type { JsonPiece } from '../../platform/writers/json-writer.ts'
@@ -72,7 +72,7 @@ export async function readUsers(db: Database, accountId: number, ids: readonly n
 }
 
 /** The statement of `readUsers`. */
-export const selectUsers = (accountId: number, ids: readonly number[]): Pick<Following, 'statement' | 'label'> => ({
+export const selectUsers = (accountId: number, ids: readonly number[]): Pick<TrailingRead, 'statement' | 'label'> => ({
   statement: sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
   label: 'users-of-cells',
 })

@@ -5,7 +5,7 @@
 import type { UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
-import type { Database, Following } from '../../platform/database/database.ts'
+import type { Database, TrailingRead } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { readUsers, selectUsers, usersById } from '../cells/named.ts'
 
@@ -31,7 +31,7 @@ export class ExpectedUsers {
   }
 
   /** Reads them behind the statement of the page; undefined if nobody is expected. */
-  get following(): Following | undefined {
+  get trailing(): TrailingRead | undefined {
     if (!this.#expected.length) return undefined
     return {
       ...selectUsers(this.#accountId, this.#expected),

@@ -4,45 +4,32 @@
  * request.
  */
 
-import type { TableDef } from '../../fields/definition.ts'
-import { readAhead } from '../../platform/access/read-ahead.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import type { WrittenList } from '../../platform/http/written-json.ts'
-import { guessedDefinition } from '../../tables/definition-cache.ts'
 import { totalOf } from '../../tables/row-counts.ts'
-import { QUICK_MS, readWithDefinition } from '../../tables/with-definition.ts'
+import { readWithDefinition } from '../../tables/with-definition.ts'
 import type { Row } from '../cells/present.ts'
-import { type Counted, type Explanation, type RecordGroup, type RecordsGroups, RecordsQuery } from '../schema.ts'
+import type { Counted, Explanation, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
 import { explainPage } from './explain.ts'
 import { countGroups } from './groups.ts'
 import { printCount } from './print.ts'
-import { type ReadRows, readPage, readShortPage, writePage } from './read-page.ts'
+import { readPage } from './read-page.ts'
 import { resolvePage, resolveQuery } from './resolve.ts'
-import { isRestricted, type ResolvedPage } from './selection.ts'
+import { isRestricted } from './selection.ts'
 
 /**
  * Returns one page of records, or with `explain: true` what `explain` returns. The number of statements does not depend on the number
  * of rows.
- * @param ahead what was read together with the access check, if anything was
  * @throws AppError 400 naming each wrong input; 500 `View not found` (api.md, Errors); 404 if the table has no record `record_id`
  */
-export function query(
-  context: Context,
-  table: TableRef,
-  input: RecordsQuery,
-  ahead?: Promise<PageAhead | undefined>,
-): Promise<Answer<WrittenList<Row> | Explanation>> {
+export function query(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<WrittenList<Row> | Explanation>> {
   if (input.explain) return explain(context, table, input)
   return readWithDefinition(context, table, async (definition) => {
-    const read = await ahead
-    // Records that have been placed on a node meanwhile are asked for in another way.
-    const isCurrent = read?.definition === definition && !context.db.isElsewhere(table.id)
-    const page = isCurrent ? read.page : await resolvePage(context, definition, input)
-    const value = isCurrent && read.rows ? await writePage(context, page, read.rows) : await readPage(context, page)
-    return { value, ignored: page.ignored }
+    const page = await resolvePage(context, definition, input)
+    return { value: await readPage(context, page), ignored: page.ignored }
   })
 }
 
@@ -81,40 +68,4 @@ export function count(context: Context, table: TableRef, asked: RecordsQuery): P
  */
 export function groups(context: Context, table: TableRef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
   return readWithDefinition(context, table, (definition) => countGroups(context, definition, input))
-}
-
-// ── read ahead ──────────────────────────────────────────────────────────────
-
-/**
- * A page by a definition that may be outdated. If the check says that it is the present one, rows that were read before the check were read by it, too,
- * because versions only grow; rows that were read after it are like those of any page (with-definition.ts).
- */
-interface PageAhead {
-  definition: TableDef
-  page: ResolvedPage
-  /** Undefined if the page is not known to be short, or was not answered soon. */
-  rows: ReadRows | undefined
-}
-
-/**
- * Reads a short page together with the access check (docs/decisions/0031-reads-ahead.md). Searches and counts may be long, and records on another
- * server are read there.
- */
-export const pageAhead = readAhead(RecordsQuery, (context, input) => {
-  const { db } = context
-  const definition = db.isElsewhere(input.table_id) ? undefined : guessedDefinition(db, input.table_id)
-  const isPlain = !input.explain && !input.search && !input.count
-  return definition && isPlain ? readByDefinition(context, definition, input) : undefined
-})
-
-/** An error, such as that of a wrong input, is found again after the access check, which may have another answer. */
-async function readByDefinition(context: Context, definition: TableDef, input: RecordsQuery): Promise<PageAhead | undefined> {
-  const startedAt = performance.now()
-  try {
-    const page = await resolvePage(context, definition, input)
-    const rows = await readShortPage(context, page)
-    return { definition, page, rows: performance.now() - startedAt < QUICK_MS ? rows : undefined }
-  } catch {
-    return undefined
-  }
 }

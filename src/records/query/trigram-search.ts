@@ -3,7 +3,7 @@
 import { trigramsOf } from '../../indexes/trigrams.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Database, Following, Sql } from '../../platform/database/database.ts'
+import type { Database, Sql, TrailingRead } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { planOf } from '../../platform/database/query-plan.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
@@ -35,13 +35,13 @@ export async function readByTrigrams(
   context: Context,
   page: ResolvedPage,
   first: SearchPlan,
-  following: Following | undefined,
+  trailing: TrailingRead | undefined,
 ): Promise<PrintedRows | null> {
   let plan: SearchPlan | null = first
   for (let tried = 0; tried < MAX_WINDOWS && plan; tried++) {
     const planned = { ...page, selection: { ...page.selection, searched: plan.words } }
-    if (plan.window === null) return readAll(context, planned, following)
-    const rows = await readBeginning(context, planned, plan.window, following)
+    if (plan.window === null) return readAll(context, planned, trailing)
+    const rows = await readBeginning(context, planned, plan.window, trailing)
     if (!rows || isFilled(rows, page)) return rows
     const found = rows.length && page.offset + rows.length
     shares.set(context, nameOf(page), found / plan.window)
@@ -53,10 +53,10 @@ export async function readByTrigrams(
 /** A search in all records that takes longer was planned by a wrong estimate, unless it has waited for its place for so long. */
 const LONG_MS = 1_000
 
-async function readAll(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
+async function readAll(context: Context, page: ResolvedPage, trailing: TrailingRead | undefined): Promise<PrintedRows> {
   const { db, signal } = context
   const startedAt = performance.now()
-  const rows = await db.records(page.selection.table.id).queryPrinted(printAllByTrigrams(page), undefined, signal, following)
+  const rows = await db.records(page.selection.table.id).queryPrinted(printAllByTrigrams(page), undefined, signal, trailing)
   // For some time the usual statement is used.
   if (performance.now() - startedAt > LONG_MS) shares.set(context, nameOf(page), 0)
   return rows
@@ -67,7 +67,7 @@ async function readBeginning(
   context: Context,
   page: ResolvedPage,
   records: number,
-  following: Following | undefined,
+  trailing: TrailingRead | undefined,
 ): Promise<PrintedRows | null> {
   const { signal } = context
   const { id } = page.selection.table
@@ -76,7 +76,7 @@ async function readBeginning(
   if (!(await isInIndex(context, id, place))) return null
   const read = async (end: PageEnd | undefined) => {
     const statement = end && printWindow(page, end)
-    return statement ? db.queryPrinted(statement, undefined, signal, following) : null
+    return statement ? db.queryPrinted(statement, undefined, signal, trailing) : null
   }
   // Any record of the order may end a window, as long as the page is filled: the last one of this page a moment ago, or the one that was at the place.
   const name = `${withValues(place)} ${nameOf(page)} ${rowsToRead(page)} ${page.offset}`

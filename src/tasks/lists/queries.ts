@@ -1,14 +1,16 @@
 import { taskInReach } from '../../notifications/queries.ts'
-import { readAhead } from '../../platform/access/read-ahead.ts'
+import type { Actor } from '../../platform/access/authenticate.ts'
 import { composedByShape } from '../../platform/database/composed-once.ts'
 import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
-import { RecordPath } from '../../platform/http/schemas.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, taskColumns } from '../queries.ts'
-import { RecordTaskQuery, type Task, TaskQuery } from '../schema.ts'
+import type { RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
 import { writeTasks } from '../task-json.ts'
 import { conditionsOf, searchOf } from './search.ts'
-import { countPage, isShortTab, noteSize, type Size, type TaskReader, type UserQuery } from './short-tabs.ts'
+
+export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
+/** What decides which tasks a user may read. */
+export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'visibleSpaceIds' | 'deletedTableIds'>
 
 /** The tasks of one record. */
 export async function listOnRecord(
@@ -50,14 +52,8 @@ const pageOnRecord = (status: RecordTaskQuery['status'], values: RecordPage): St
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
-  const ask = isShortTab(db, reach, query) ? db.readShortPrinted : db.listPrinted
   const statement = pageOfUser(reach, query, { limit, offset })
-  const list = await page(ask, { statement, parts: () => ofUser(reach, query), limit, offset })
-  if (countPage(db, reach, query, list)) {
-    const size = await sizeOf(db.listPrinted, ofUser(reach, { ...query, search: '' }))
-    noteSize(db, reach, query, { ...size, page: list })
-  }
-  return list
+  return page(db.listPrinted, { statement, parts: () => ofUser(reach, query), limit, offset })
 }
 
 const WORDS = ['first', 'second', 'third'] as const
@@ -90,19 +86,6 @@ function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Wind
   const [first, second, third] = words as [string, string, string]
   return run({ accountId, userId, limit, offset, visibleSpaceIds, deletedTableIds, first, second, third })
 }
-
-/** Lists of changed tasks may be long, and a cursor without `updated_since` is refused. */
-const isPlainPage = ({ updated_since, cursor }: Pick<TaskQuery, 'updated_since' | 'cursor'>) => updated_since == null && cursor == null
-
-/** The tasks of a record, read together with the access check (docs/decisions/0031-reads-ahead.md). */
-export const tasksOfRecord = readAhead(RecordTaskQuery.extend(RecordPath.shape), ({ db }, query) =>
-  isPlainPage(query) ? listOnRecord(db, query.table_id, query.record_id, query) : undefined,
-)
-
-/** As above, for a short tab of the caller. */
-export const tasksOfCaller = readAhead(TaskQuery, ({ db, actor }, query) =>
-  isPlainPage(query) && isShortTab(db, actor, query) ? listOfUser(db, actor, query) : undefined,
-)
 
 function ofUser(reach: TaskReader, query: UserQuery, all = inParts, search = searchOf(query)): Sql[] {
   const { tab, include_done = false } = query
@@ -170,14 +153,13 @@ async function page(ask: Database['readShortPrinted'], { statement, parts, limit
   const rows = await ask(statement, 'tasks:list')
   if (rows.length || (limit > 0 && offset === 0)) return writeTasks(rows)
   // A page beyond the end has no row with the total.
-  const { total } = await sizeOf(ask, parts())
-  return new WrittenList('[]', { total })
+  return new WrittenList('[]', { total: await totalOf(ask, parts()) })
 }
 
-/** The size of all pages together. @param ask as for `page` @param parts as for `pageOf` */
-async function sizeOf(ask: Database['readShortPrinted'], parts: readonly Sql[]): Promise<Size> {
-  const rows = await ask(sql`select count(*), coalesce(${TEXT_BYTES}, 0) from ${found(parts)}`, 'tasks:size')
-  return { total: Number(rows.textOf(0, 0)), textBytes: Number(rows.textOf(0, 1)) }
+/** The number of tasks on all pages together. @param ask as for `page` @param parts as for `pageOf` */
+async function totalOf(ask: Database['readShortPrinted'], parts: readonly Sql[]): Promise<number> {
+  const rows = await ask(sql`select count(*) from ${found(parts)}`, 'tasks:total')
+  return Number(rows.textOf(0, 0))
 }
 
 const found = (parts: readonly Sql[]): Sql =>
@@ -187,8 +169,6 @@ const found = (parts: readonly Sql[]): Sql =>
   )}) k`
 
 const LISTED = taskColumns(sql`k`)
-/** PostgreSQL knows the size of a text that it keeps apart and compressed without reading it. */
-const TEXT_BYTES = sql`sum(octet_length(k.title) + coalesce(octet_length(k.details), 0))`
 
 /**
  * Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). Only done tasks have a

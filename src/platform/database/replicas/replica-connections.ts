@@ -13,11 +13,11 @@ import { memo } from '../../memo.ts'
 import { FairPool } from '../fair-pool.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
 import {
-  type FollowingRead,
+  type NamedTrailingRead,
   poolSettings,
   queryPlaces,
   runStatement,
-  runWithFollowing,
+  runWithTrailing,
   watchConnections,
   withConnection,
 } from '../pooled-statements.ts'
@@ -42,7 +42,7 @@ export interface Needed {
 export interface RunOptions {
   isPrinted?: boolean
   /** A read of a printed statement's that runs behind it. */
-  following?: FollowingRead | undefined
+  trailing?: NamedTrailingRead | undefined
   signal?: AbortSignal | undefined
   /** True for a page of a list that is not of records. */
   isList?: boolean
@@ -81,13 +81,13 @@ export class ReplicaConnections {
   /** @returns undefined if the replica has not replayed what is needed */
   async run(
     statement: Named,
-    { isPrinted = false, following, signal, isList }: RunOptions,
+    { isPrinted = false, trailing, signal, isList }: RunOptions,
     needed: Needed,
   ): Promise<pg.QueryResult | undefined> {
     const read = () =>
       withConnection(this.#pool, signal, async (client, cancel) => {
         if (!(await hasReplayed(client, needed))) return undefined
-        if (following) return runWithFollowing(client, statement, following, limitOfRecords(cancel))
+        if (trailing) return runWithTrailing(client, statement, trailing, limitOfRecords(cancel))
         return runStatement(client, statement, isPrinted, isList ? limitOfList(cancel) : signal && limitOfRecords(cancel))
       })
     return signal ? runInPlace(this.#queries, currentParty(), read, { signal, refusal: tooBusy }) : read()

@@ -8,10 +8,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import { withinTime } from '../../concurrency/time-limit.ts'
 import { AppError } from '../../http/errors.ts'
 import type { Metrics } from '../../metrics.ts'
-import type { Database, Following, Statement } from '../database.ts'
+import type { Database, Statement, TrailingRead } from '../database.ts'
 import { isDatabaseAway, sqlState } from '../database-errors.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
-import type { FollowingRead } from '../pooled-statements.ts'
+import type { NamedTrailingRead } from '../pooled-statements.ts'
 import { PreparedNames } from '../prepared-statements.ts'
 import type { PrintedRows } from '../printed-rows.ts'
 import { replicaReads } from './metrics.ts'
@@ -42,8 +42,8 @@ export interface ReadNeeds {
   patienceMs: number
 }
 
-interface ReadOptions extends Omit<RunOptions, 'following'> {
-  next?: Following | undefined
+interface ReadOptions extends Omit<RunOptions, 'trailing'> {
+  next?: TrailingRead | undefined
 }
 
 interface Call extends ReadNeeds {
@@ -127,7 +127,7 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
   }
 
   /** As on the primary, a read whose text is rare does not follow another. */
-  function named({ statement: { text, values }, label, answered }: Following): FollowingRead | undefined {
+  function named({ statement: { text, values }, label, answered }: TrailingRead): NamedTrailingRead | undefined {
     const name = prepared.nameOf(label, text)
     return name === undefined ? undefined : { statement: { name, text, values }, answered }
   }
@@ -147,7 +147,7 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
     const { replica, needed } = found
     const statement = { text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }
     try {
-      return await replica.connections.run(statement, { ...options, following: next && named(next) }, needed)
+      return await replica.connections.run(statement, { ...options, trailing: next && named(next) }, needed)
     } catch (error) {
       if (isFinal(error, options.signal)) throw error
       if (isLost(error)) replica.suspect()
