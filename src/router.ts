@@ -28,7 +28,6 @@ import { notificationsRouter } from './notifications/router.ts'
 import { mountUnsubscribe } from './notifications/routes.ts'
 import type { Deps } from './platform/context.ts'
 import { healthOperations } from './platform/http/health.ts'
-import { joinMiddlewares } from './platform/http/joined-middlewares.ts'
 import { metricsOperation } from './platform/http/metrics.ts'
 import type { PlainOperation } from './platform/http/openapi.ts'
 import { mergeRouters, router } from './platform/http/trpc.ts'
@@ -65,8 +64,6 @@ export const appRouter = router({
 })
 
 export type AppRouter = typeof appRouter
-
-joinMiddlewares(appRouter)
 
 /** Mounts the plain Fastify routes of the features. */
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import fastifyMultipart from '@fastify/multipart'
-import type { AnyProcedure, AnyRouter } from '@trpc/server'
+import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, type Admission, admit } from '../access/authorize.ts'
@@ -14,7 +14,6 @@ import { accountParty } from '../concurrency/party.ts'
 import { memo } from '../memo.ts'
 import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
-import { type CallOptions, callerOf } from './joined-middlewares.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
 import { noteCall } from './read-your-writes.ts'
@@ -28,8 +27,8 @@ export interface RestProcedure {
   type: 'query' | 'mutation'
   meta: Meta & Required<Pick<Meta, 'openapi' | 'access'>>
   input: z.ZodObject | undefined
-  /** Calls the procedure, as `callTRPCProcedure` does after it has looked it up by its name. */
-  run(options: CallOptions & { ctx: CallContext }): Promise<unknown>
+  /** Calls the procedure in the same way as RPC. */
+  run(ctx: CallContext, input: unknown): Promise<unknown>
 }
 
 /** Every procedure of the router that has a REST path. */
@@ -41,7 +40,9 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
       inputs: z.ZodObject[]
     }
     if (!meta?.openapi || !meta.access || type === 'subscription') return []
-    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], run: callerOf(procedure) }]
+    const run: RestProcedure['run'] = (ctx, given) =>
+      callTRPCProcedure({ router, path: name, type, ctx, getRawInput: async () => given, signal: undefined, batchIndex: 0 })
+    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], run }]
   })
 }
 
@@ -192,7 +193,7 @@ async function callForData(procedure: RestProcedure, ctx: RequestContext, given:
 
 /** Calls the procedure. @returns the body of the answer. @throws AppError 400 for an id in the body that is in the path */
 async function call(procedure: RestProcedure, ctx: RequestContext, { request, reply, given }: Call): Promise<unknown> {
-  const { name, type, meta } = procedure
+  const { type, meta } = procedure
   for (const id of pathIdsOf(procedure))
     if (Object.hasOwn(given, id))
       throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
@@ -203,14 +204,7 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
   if (ctx.admission && ctx.pathIds && ctx.deps.clock().getTime() - ctx.now.getTime() > SLOW_BODY_MS) {
     ctx.admission = await admit(accessRequestAgain(ctx), meta.access, type === 'mutation', ctx.pathIds)
   }
-  const answer = await procedure.run({
-    ctx: { request: ctx },
-    path: name,
-    type,
-    getRawInput: async () => whole,
-    signal: undefined,
-    batchIndex: 0,
-  })
+  const answer = await procedure.run({ request: ctx }, whole)
   reply.code(meta.status ?? 200)
   if (meta.isList) setListHeaders(reply, answer as List<unknown>)
   if (answer instanceof WrittenJson) {
