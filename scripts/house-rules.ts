@@ -1,6 +1,7 @@
 /**
  * The law of the tree (CONTRIBUTING.md) as rules, each with its reason and a way out. Here are only the rules that no tool has: names in
- * kebab case, barrels, console output and who may import date-fns are Biome's (biome.json), unused exports are knip's (knip.jsonc).
+ * kebab case, barrels, console output, and who may import date-fns or Vitest's `it`, are Biome's (biome.json), unused exports are knip's
+ * (knip.jsonc).
  */
 import { isRouter, PAGE_RULES, SQL_WRITES, WRITES } from './page-rules.ts'
 import type { SourceFacts } from './source-facts.ts'
