@@ -8,10 +8,10 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readLogin } from '../src/demo/login.ts'
+import { until } from '../test/support/until.ts'
 import { freePort } from './free-port.ts'
 import { asksForHelp, runScript, ScriptError } from './runtime.ts'
 
@@ -19,7 +19,7 @@ const USAGE = `node scripts/mail-servers.ts   send mail through curl, Postfix an
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** For one mail server, installation included. */
 const SERVER_MS = 240_000
-const ARRIVAL_MS = 60_000
+const PATIENCE = { withinMs: 60_000, everyMs: 250 }
 const DOMAIN = 'reply.example.com'
 
 interface Page {
@@ -148,23 +148,12 @@ async function openThread(dataDir: string, url: string) {
     const mails = await call<{ headers: Record<string, string> }[]>('/dev/mail.json')
     return /reply-[0-9a-f]{16}@reply\.example\.com/.exec(mails[0]?.headers['reply-to'] ?? '')?.[0]
   }
-  const address = await eventually('the mail to be sent', caught)
-  return {
-    address,
-    hasReceived: (text: string) =>
-      eventually('the comment', async () => {
-        const comments = await call<{ content: string }[]>(`/api/table/${table.id}/record/${record.id}/comments/get?limit=100`)
-        return comments.find(({ content }) => content === text)
-      }),
+  const address = await until(caught, 'for the mail to be sent', PATIENCE)
+  const find = async (text: string) => {
+    const comments = await call<{ content: string }[]>(`/api/table/${table.id}/record/${record.id}/comments/get?limit=100`)
+    return comments.find(({ content }) => content === text)
   }
-}
-
-async function eventually<Found>(what: string, find: () => Promise<Found | undefined>): Promise<Found> {
-  for (const until = Date.now() + ARRIVAL_MS; Date.now() < until; await sleep(250)) {
-    const found = await find()
-    if (found) return found
-  }
-  throw new ScriptError(`Waited for ${what} in vain`)
+  return { address, hasReceived: (text: string) => until(() => find(text), 'for the comment', PATIENCE) }
 }
 
 interface Installation {

@@ -127,7 +127,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     let isMoved = false
     let created = 100
     const failures: unknown[] = []
-    const until = async (request: () => Promise<void>) => {
+    const meanwhile = async (request: () => Promise<void>) => {
       while (!isMoved) await request()
     }
     const note = ({ status, body }: { status: number; body: unknown }) => {
@@ -138,7 +138,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
       if (note(await owner().post(`/api/table/${id}/records/create`, { data: { title: 'new' } }))) created++
     }
     const read = async () => void note(await owner().post(`/api/table/${id}/records/query`, {}))
-    const callers = [write, write, read, read].map(until)
+    const callers = [write, write, read, read].map(meanwhile)
     await move(space, second)
     isMoved = true
     await Promise.all(callers)

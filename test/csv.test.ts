@@ -1,7 +1,6 @@
 import { readdir, readlink } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as turn } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
@@ -11,6 +10,7 @@ import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { everyType, makeTable } from './support/tables.ts'
+import { until } from './support/until.ts'
 
 const app = await testApp({ IMPORT_MAX_MB: '12' })
 
@@ -456,17 +456,15 @@ describe('while a file is sent', () => {
   }
   /** Sends more than a thousand rows, so that the first of them are staged. */
   const START = `Name\n${'x\n'.repeat(1_200)}`
-  const until = async (condition: () => Promise<boolean>) => {
-    while (!(await condition())) await turn(10)
-  }
   const isStaged = (table: number) => async () => (await stagingOf(table))?.name !== null
+  const begun = (table: number) => until(isStaged(table), 'for the first rows to be staged')
 
   test('its records are invisible, other records can be created, and a second file is refused', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
     outgoing.write(START)
-    await until(isStaged(table))
+    await begun(table)
     expect(await countOf(table)).toBe(0)
     const second = await importCsv(account.member, table, 'Name\ny\n')
     expect([second.status, second.body.message]).toEqual([409, 'Another import into this table is running'])
@@ -492,7 +490,7 @@ describe('while a file is sent', () => {
       const table = await tableOf(account, [TEXT, { name: 'Other', type: 'text' }], `Changed ${status} ${Math.random()}`)
       const { outgoing, answer } = sending(account, table)
       outgoing.write(START)
-      await until(isStaged(table))
+      await begun(table)
       await change(table)
       outgoing.end()
       expect((await answer).status).toBe(status)
@@ -526,7 +524,7 @@ describe('while a file is sent', () => {
         const key = await account.keyOf({ accountId: account.id, userId: account.member.id }, { kind: 'personal' })
         const { outgoing, answer } = sending(account, table, { key, query })
         outgoing.write(START)
-        await until(query ? isUsed(key) : isStaged(table))
+        await (query ? until(isUsed(key), 'for the answer to be under way') : begun(table))
         await lose(key)
         outgoing.end('z\n')
         const { status: refused, text } = await answer
@@ -543,11 +541,11 @@ describe('while a file is sent', () => {
     const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
     outgoing.write(START)
-    await until(isStaged(table))
+    await begun(table)
     outgoing.destroy()
     await expect(answer).rejects.toThrow()
-    await until(async () => !(await isStaged(table)()))
-    await until(async () => (await importCsv(account.member, table, 'Name\ny\n')).status === 200)
+    await expect.poll(isStaged(table)).toBe(false)
+    await expect.poll(async () => (await importCsv(account.member, table, 'Name\ny\n')).status).toBe(200)
     expect(await countOf(table)).toBe(1)
   })
 
@@ -559,7 +557,7 @@ describe('while a file is sent', () => {
       outgoing.write(START)
       answer.catch(() => {})
     }
-    await Promise.all(tables.slice(1).map((table) => until(isStaged(table))))
+    await Promise.all(tables.slice(1).map(begun))
     const { status, body, headers } = await importCsv(account.member, tables[0] as number, 'Name\ny\n')
     expect([status, body.message, headers.get('retry-after')]).toEqual([503, 'The account sends 4 files at once; retry', '5'])
     expect((await importCsv(other.member, await tableOf(other), 'Name\ny\n')).status).toBe(200)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, type Person, testApp } from './support/app.ts'
+import { untilRead } from './support/mail-desk.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -96,8 +97,7 @@ async function reply(raw: string, { from, cc = '', messageId }: { from: string; 
     headers: { 'content-type': 'text/raw' },
   })
   expect(status).toBe(200)
-  const waiting = () => app.db.query(sql`select 1 from inbound_emails where processed_at is null`)
-  await expect.poll(waiting).toEqual([])
+  await untilRead(app)
 }
 
 describe('the sender', () => {
@@ -147,7 +147,7 @@ describe('the sender', () => {
         .replaceAll('reply-0123456789abcdef@reply.example.net', address)
         .replace(/^Message-I[dD]: .*$/m, `Message-Id: ${id}`)
       await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body: raw, headers: { 'content-type': 'text/raw' } })
-      await expect.poll(() => app.db.query(sql`select 1 from inbound_emails where processed_at is null`)).toEqual([])
+      await untilRead(app)
     }
     const message = 'Your email “Our offer” could not be delivered to nobody@customer.example.'
     expect(await notices(member)).toEqual([

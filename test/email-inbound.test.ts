@@ -7,6 +7,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { databaseProxy } from './support/database-proxy.ts'
+import { untilRead } from './support/mail-desk.ts'
 import { lockWaits } from './support/servers.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
@@ -48,8 +49,7 @@ async function thread(to: string[] = ['ann@customer.example']) {
       headers: { 'content-type': 'text/raw' },
     })
     expect(response.status).toBe(200)
-    const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
-    await expect.poll(waiting).toEqual([])
+    await untilRead(app)
     return (await comments()).slice(1)
   }
   const status = async () => (await comments())[0]?.metadata.status

@@ -8,6 +8,7 @@ import { sql } from '../src/platform/database/database.ts'
 import { insertFile } from '../src/platform/stored-files/rows.ts'
 import type { Answer, Caller } from './support/app.ts'
 import { testApp } from './support/app.ts'
+import { untilRead } from './support/mail-desk.ts'
 import { forgetQueuedMails, untilNoneIsOnItsWay } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
 import { queriesAround, queriesOf } from './support/statements.ts'
@@ -82,24 +83,12 @@ async function desk(integration: object = {}) {
   /** Waits until the mail has left the state `queued`. */
   const sent = async (more: object = {}) => {
     const { body } = await send(more)
-    await eventually(async () => expect((await comment(body.id)).metadata.status).not.toBe('queued'))
+    await expect.poll(async () => (await comment(body.id)).metadata.status).not.toBe('queued')
     return comment(body.id)
   }
   const set = (values: Record<string, unknown>) =>
     app.as(account.keys.account).post(`/api/table/${table}/record/${record}/update`, { data: values })
   return { ...account, table, record, smtpId, mail, send, sent, comments, comment, set }
-}
-
-async function eventually(check: () => Promise<void>): Promise<void> {
-  const end = performance.now() + 20_000
-  for (;;) {
-    try {
-      return await check()
-    } catch (error) {
-      if (performance.now() > end) throw error
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
 }
 
 const lastReceived = () => {
@@ -125,11 +114,6 @@ const takeUp = (id: number) =>
       attempted_at = attempted_at - interval '2 minutes' where comment_id = ${id}`)
 const isDue = async (id: number) =>
   (await app.db.query(sql`select 1 from outbound_emails where comment_id = ${id} and due_at is not null`)).length > 0
-const processed = () =>
-  eventually(async () => {
-    const [row] = await app.db.query<{ waiting: number }>(sql`select count(*) as waiting from inbound_emails where processed_at is null`)
-    expect(row?.waiting).toBe(0)
-  })
 
 describe('sending a mail', () => {
   test('is accepted with 202, appears as a comment at once, and leaves through the SMTP server', async () => {
@@ -141,7 +125,7 @@ describe('sending a mail', () => {
       status: 'queued',
       comment: { id: answer.body.id, type: 'email_out', metadata: expect.objectContaining({ status: 'queued', subject: 'Our offer' }) },
     })
-    await eventually(async () => expect((await comment(answer.body.id)).metadata.status).toBe('sent'))
+    await expect.poll(async () => (await comment(answer.body.id)).metadata.status).toBe('sent')
     const row = await comment(answer.body.id)
     expect(row).toMatchObject({ type: 'email_out', user_id: 0, user_name: 'API: Test key', content: '<p>Dear Ann</p>' })
     expect(row.metadata).toEqual({
@@ -186,7 +170,7 @@ describe('sending a mail', () => {
     const { mail, member, comment } = await desk()
     const answer = await app.as(member).rpc.email.send.mutate(mail())
     expect(answer).toMatchObject({ status: 'queued', comment: { id: answer.id, type: 'email_out' } })
-    await eventually(async () => expect((await comment(answer.id)).metadata.status).toBe('sent'))
+    await expect.poll(async () => (await comment(answer.id)).metadata.status).toBe('sent')
     expect(await comment(answer.id)).toMatchObject({ user_id: member.id, user_name: member.name })
   })
 
@@ -313,10 +297,10 @@ describe('a mail that fails', () => {
     const { send, comment } = await desk()
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['full@customer.example', 'ann@customer.example'], body: 'first {{field:name}}' })
-    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
+    await expect.poll(async () => (await comment(body.id)).metadata.status).toBe('sent')
     expect((await comment(body.id)).metadata.recipients[0]).toMatchObject({ status: 'queued', error: { code: '451' } })
     smtp.recipients.clear()
-    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].status).toBe('sent'))
+    await expect.poll(async () => (await comment(body.id)).metadata.recipients[0].status).toBe('sent')
     expect(smtp.received.map(({ envelopeTo }) => envelopeTo)).toEqual([['ann@customer.example'], ['full@customer.example']])
     expect(smtp.received[1]?.email.html).toBe(smtp.received[0]?.email.html)
   })
@@ -325,10 +309,10 @@ describe('a mail that fails', () => {
     const { send, comment } = await desk()
     smtp.onSender = { code: 451 }
     const { body } = await send()
-    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
+    await expect.poll(async () => (await comment(body.id)).metadata.recipients[0].error?.code).toBe('451')
     await app.db.execute(sql`update outbound_emails set attempts = 6 where comment_id = ${body.id}`)
     await takeUp(body.id)
-    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } }))
+    await expect.poll(async () => (await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } })
   })
 
   test('with an unknown outcome is reported, and not sent again', async () => {
@@ -339,7 +323,7 @@ describe('a mail that fails', () => {
     expect([metadata.sentAt, metadata.droppedAt]).toEqual([expect.stringMatching(/^\d{4}/), null])
     smtp.onContent = {}
     await takeUp(id)
-    await eventually(async () => expect(await isDue(id)).toBe(false))
+    await expect.poll(() => isDue(id)).toBe(false)
     expect(smtp.received).toHaveLength(0)
   })
 
@@ -348,21 +332,17 @@ describe('a mail that fails', () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
     smtp.onContent = { meanwhile: () => answered }
     const { body } = await send()
-    await eventually(async () => {
-      const [row] = await app.db.query<{ attempted_at: string | null }>(
-        sql`select attempted_at from outbound_emails where comment_id = ${body.id}`,
-      )
-      expect(row?.attempted_at).not.toBeNull()
-    })
+    const attempts = () => app.db.query(sql`select attempted_at from outbound_emails where comment_id = ${body.id}`)
+    await expect.poll(attempts).toEqual([{ attempted_at: expect.any(String) }])
     // The mail is given to a second worker while the first still waits for the answer.
     await takeUp(body.id)
-    await eventually(async () => expect((await comment(body.id)).metadata.error?.code).toBe('OUTCOME_UNKNOWN'))
+    await expect.poll(async () => (await comment(body.id)).metadata.error?.code).toBe('OUTCOME_UNKNOWN')
     expect(smtp.received).toHaveLength(0)
     // The first worker was alive after all, and knows the answer.
     answer()
-    await eventually(async () =>
-      expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', error: null, recipients: [{ status: 'sent' }] }),
-    )
+    await expect
+      .poll(async () => (await comment(body.id)).metadata)
+      .toMatchObject({ status: 'sent', error: null, recipients: [{ status: 'sent' }] })
     expect(smtp.received).toHaveLength(1)
   })
 
@@ -376,15 +356,15 @@ describe('a mail that fails', () => {
       if (!isFirst) return
       isFirst = false
       await takeUp(await queued)
-      await eventually(async () => expect(smtp.received).toHaveLength(1))
+      await expect.poll(() => smtp.received).toHaveLength(1)
       overtake()
     }
     const { body } = await send()
     resolve(body.id)
     // The next test empties the list that the server still waits for.
     await overtaken
-    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
-    await eventually(async () => expect(await isDue(body.id)).toBe(false))
+    await expect.poll(async () => (await comment(body.id)).metadata.status).toBe('sent')
+    await expect.poll(() => isDue(body.id)).toBe(false)
     expect(smtp.received).toHaveLength(1)
   })
 
@@ -392,12 +372,12 @@ describe('a mail that fails', () => {
     const { send, comment, admin, smtpId } = await desk()
     smtp.onSender = { code: 451 }
     const { body } = await send()
-    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
+    await expect.poll(async () => (await comment(body.id)).metadata.recipients[0].error?.code).toBe('451')
     expect((await app.as(admin).post(`/api/smtp/${smtpId}/delete`)).body).toEqual({ ok: true })
     await takeUp(body.id)
-    await eventually(async () =>
-      expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } }),
-    )
+    await expect
+      .poll(async () => (await comment(body.id)).metadata)
+      .toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } })
   })
 
   test('is stopped before the end of its content when its integration is deleted meanwhile', async () => {
@@ -406,9 +386,9 @@ describe('a mail that fails', () => {
     smtp.on.recipient = async () => answer((await app.as(admin).post(`/api/smtp/${smtpId}/delete`)).body)
     const { body } = await send()
     expect(await deleted).toEqual({ ok: true })
-    await eventually(async () =>
-      expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } }),
-    )
+    await expect
+      .poll(async () => (await comment(body.id)).metadata)
+      .toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } })
     expect(smtp.received).toEqual([])
   })
 })
@@ -423,7 +403,7 @@ describe('a mail that is on its way to the server when its integration is change
     smtp.on.recipient = async () => answer((await app.as(admin).post(`/api/smtp/${smtpId}/update`, change)).status)
     const { body } = await send()
     expect(await changed).toBe(200)
-    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code } }))
+    await expect.poll(async () => (await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code } })
     expect(smtp.received).toEqual([])
   })
 
@@ -465,7 +445,7 @@ describe('a mail that is on its way to the server when its integration is change
     await isTold
     mayCommit.resolve()
     const dropped = { status: 'dropped', error: { code } }
-    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject(dropped))
+    await expect.poll(async () => (await comment(body.id)).metadata).toMatchObject(dropped)
     expect(smtp.received).toEqual([])
   })
 
@@ -481,11 +461,11 @@ describe('a mail that is on its way to the server when its integration is change
     const { body } = await send()
     await arrived.promise
     expect((await app.as(admin).post(`/api/smtp/${smtpId}/update`, { port: other.port })).status).toBe(200)
-    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
+    await expect.poll(async () => (await comment(body.id)).metadata.status).toBe('sent')
     mayGoOn.resolve()
     smtp.on = {}
     await send()
-    await eventually(async () => expect(other.received).toHaveLength(2))
+    await expect.poll(() => other.received).toHaveLength(2)
     expect(smtp.received).toEqual([])
     await other.close()
   })
@@ -901,7 +881,7 @@ describe('the webhook', () => {
     const { id } = await sent({ to: ['ann@customer.example'] })
     const response = await webhook(fixture('gmail-reply', replyAddressOf(lastReceived().raw)))
     expect([response.status, await response.text()]).toEqual([200, ''])
-    await processed()
+    await untilRead(app)
     const reply = (await comments())[1] as Comment
     expect(reply).toMatchObject({
       type: 'email_in',
@@ -936,7 +916,7 @@ describe('the webhook', () => {
     const { sent, comments } = await desk()
     await sent()
     expect((await webhook(fixture('apple-reply', replyAddressOf(lastReceived().raw)), contentType)).status).toBe(200)
-    await processed()
+    await untilRead(app)
     expect(await comments()).toHaveLength(2)
   })
 
@@ -944,7 +924,7 @@ describe('the webhook', () => {
     const { sent, comments, space, table } = await desk()
     await sent()
     await webhook(fixture('nested-multipart', replyAddressOf(lastReceived().raw)))
-    await processed()
+    await untilRead(app)
     const reply = (await comments())[1] as Comment
     expect(reply.attachments.map(({ name, size }) => [name, size])).toEqual([
       ['logo.png', 70],
@@ -967,9 +947,9 @@ describe('the webhook', () => {
     const again = `Received: from elsewhere\r\n${raw}`
     const answers = await Promise.all([webhook(raw), webhook(raw), webhook(again), webhook(again), webhook(raw)])
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
-    await processed()
+    await untilRead(app)
     await webhook(raw)
-    await processed()
+    await untilRead(app)
     expect(await comments()).toHaveLength(2)
   })
 
@@ -980,7 +960,7 @@ describe('the webhook', () => {
     await two.sent()
     const second = replyAddressOf(lastReceived().raw)
     await webhook(fixture('apple-reply', first).replace(`Desk <${first}>`, `${first}, ${second}`))
-    await processed()
+    await untilRead(app)
     expect([(await one.comments()).length, (await two.comments()).length]).toEqual([2, 2])
   })
 
@@ -993,7 +973,7 @@ describe('the webhook', () => {
     await sent()
     const head = `From: ann@customer.example\r\nTo: ${replyAddressOf(lastReceived().raw)}\r\nSubject: Re: Offer\r\nMessage-ID: <${randomUUID()}@customer.example>`
     expect((await webhook(`${head}\r\n\r\n${body}`)).status).toBe(200)
-    await processed()
+    await untilRead(app)
     expect((await comments()).at(-1)).toMatchObject({ type: 'email_in', content: expect.stringMatching(/^Thank .?you\./) })
   })
 
@@ -1045,7 +1025,7 @@ describe('the webhook', () => {
     const address = replyAddressOf(lastReceived().raw)
     await webhook(fixture('gmail-reply', address))
     await webhook(fixture('out-of-office', address))
-    await processed()
+    await untilRead(app)
     expect(await comments()).toHaveLength(3)
     const { body } = await as.post('/api/notifications/list')
     expect(body).toEqual([
@@ -1063,13 +1043,13 @@ describe('the webhook', () => {
     await sent()
     const raw = fixture('out-of-office', replyAddressOf(lastReceived().raw))
     for (let i = 0; i < 25; i += 1) await webhook(raw.replace('<ooo-1@', `<ooo-${i}@`))
-    await processed()
+    await untilRead(app)
     const replies = (await comments()).slice(1)
     expect(replies).toHaveLength(20)
     expect(replies.every(({ metadata }) => metadata.autoReply)).toBe(true)
     // Messages from people are still accepted.
     await webhook(fixture('gmail-reply', replyAddressOf(raw)))
-    await processed()
+    await untilRead(app)
     expect(await comments()).toHaveLength(22)
   })
 
@@ -1077,7 +1057,7 @@ describe('the webhook', () => {
     const { sent, comments, comment } = await desk()
     const { id } = await sent({ to: ['nobody@customer.example'] })
     await webhook(fixture('dsn-postfix', replyAddressOf(lastReceived().raw)))
-    await processed()
+    await untilRead(app)
     expect(await comments()).toHaveLength(1)
     const { metadata } = await comment(id)
     expect(metadata).toMatchObject({
@@ -1092,7 +1072,7 @@ describe('the webhook', () => {
     const { sent, comment } = await desk()
     const { id } = await sent({ to: ['full@customer.example', 'slow@customer.example'] })
     await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
-    await processed()
+    await untilRead(app)
     const { metadata } = await comment(id)
     expect(metadata.status).toBe('sent')
     expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'sent'])
@@ -1106,7 +1086,7 @@ describe('the webhook', () => {
     await app.db.execute(sql`
       update record_comments set metadata = jsonb_set(metadata, '{recipients,0,status}', '"unknown"') where id = ${id}`)
     await webhook(fixture('dsn-postfix', address))
-    await processed()
+    await untilRead(app)
     expect((await comment(id)).metadata).toMatchObject({ status: 'bounced', error: { code: '550' }, recipients: [{ status: 'bounced' }] })
   })
 
@@ -1114,12 +1094,12 @@ describe('the webhook', () => {
     const { send, comment } = await desk()
     smtp.recipients.set('slow@customer.example', 451)
     const { body } = await send({ to: ['full@customer.example', 'slow@customer.example'] })
-    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].status).toBe('sent'))
+    await expect.poll(async () => (await comment(body.id)).metadata.recipients[0].status).toBe('sent')
     await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
-    await processed()
+    await untilRead(app)
     expect((await comment(body.id)).metadata.status).toBe('sent')
     smtp.recipients.set('slow@customer.example', 550)
-    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('bounced'))
+    await expect.poll(async () => (await comment(body.id)).metadata.status).toBe('bounced')
     const { metadata } = await comment(body.id)
     expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'dropped'])
     expect(metadata.bouncedAt).toMatch(/^\d{4}/)
@@ -1134,7 +1114,7 @@ describe('the webhook', () => {
     await app.db.execute(sql`alter table inbound_emails_away rename to inbound_emails`)
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30'])
     expect((await webhook(raw)).status).toBe(200)
-    await processed()
+    await untilRead(app)
     expect(await comments()).toHaveLength(2)
   })
 

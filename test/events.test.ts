@@ -425,22 +425,22 @@ describe('the subscription', () => {
       {},
       { onData: ({ data }) => void heard.push(data), onConnectionStateChange: ({ state }) => void states.push(state) },
     )
-    const until = (count: number) => vi.waitFor(() => expect(heard).toHaveLength(count), { timeout: 20_000 })
+    const hear = (count: number) => expect.poll(() => heard).toHaveLength(count)
     const cut = () => {
       const [cutting] = [cutter]
       cutter = new AbortController()
       cutting.abort()
     }
-    await until(1)
+    await hear(1)
     expect(heard[0]).toEqual({ id: expect.any(Number), type: 'ready', at: expect.any(String) })
     // The connection is cut once before any event, and once after several.
     cut()
     const { body: first } = await create(member, { title: 'One' })
-    await until(2)
+    await hear(2)
     cut()
     const { body: second } = await create(member, { title: 'Two' })
     const { body: third } = await create(member, { title: 'Three' })
-    await until(4)
+    await hear(4)
     const place = {
       id: expect.any(Number),
       type: 'task.created',

@@ -14,6 +14,7 @@ import { type As, type TestAccount, type TestApp, testApp } from './support/app.
 import { programAt } from './support/installed.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
 import { openStream } from './support/streams.ts'
+import { until } from './support/until.ts'
 
 let cluster: Cluster
 let standby: Server
@@ -89,11 +90,12 @@ async function startHaproxy(first: Server, second: Server): Promise<Proxy> {
 
 /** HAProxy sends connections to both servers, in turn, until its first checks have ended. */
 async function untilChecked(url: string, child: ChildProcess): Promise<void> {
-  for (let onPrimary = 0; onPrimary < 4; ) {
+  let onPrimary = 0
+  await until(async () => {
     if (child.exitCode !== null) throw new Error(`HAProxy ended with ${child.exitCode}`)
     onPrimary = (await isPrimary(url)) ? onPrimary + 1 : 0
-    await sleep(20)
-  }
+    return onPrimary === 4
+  }, 'for HAProxy to send four connections in turn to the primary')
 }
 
 async function isPrimary(url: string): Promise<boolean> {
@@ -146,12 +148,12 @@ const reminders = async () => {
 /** Changes the type of the field, and waits for the job that does it. */
 async function convert(type: string): Promise<void> {
   const { body } = await key.post(`/api/table/${tableId}/field/name/changeType`, { type })
-  let state = ''
-  while (state !== 'done') {
-    ;({ state } = (await key.get(`/api/job/${body.job_id}`)).body)
+  const isDone = async () => {
+    const { state } = (await key.get(`/api/job/${body.job_id}`)).body
     if (state === 'failed' || state === 'refused') expect.fail(state)
-    await sleep(20)
+    return state === 'done'
   }
+  await until(isDone, 'for the end of the conversion', { withinMs: 40_000 })
 }
 
 const PROXIES = [
@@ -167,7 +169,8 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     standby = await cluster.replicate('standby')
     await cluster.primary.query("alter system set synchronous_standby_names = '*'")
     await cluster.primary.query('select pg_reload_conf()')
-    while (!(await cluster.primary.query("select from pg_stat_replication where sync_state = 'sync'")).length) await sleep(20)
+    const inSync = () => cluster.primary.query("select from pg_stat_replication where sync_state = 'sync'")
+    await until(async () => (await inSync()).length, 'for the standby to be in sync')
     toServer = await openProxy(cluster.primary, standby)
     app = await testApp({ DATABASE_URL: toServer.url, DATABASE_REPLICA_URLS: standby.url }, { worker: true })
     account = await app.account()
@@ -194,7 +197,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     const written: Written = { names: new Set(), refused: new Set(), lastRefusalAt: 0 }
     let isOver = false
     const writers = [1, 2, 3].map((writer) => write(writer, () => isOver, written))
-    while (written.names.size < 50) await sleep(5)
+    await until(() => written.names.size >= 50, 'for fifty records')
 
     // A sweep that is cut off has either sent the reminder or not.
     const cutOff = sweep().catch(() => {})
@@ -207,7 +210,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     toServer.turnTo(standby)
 
     const before = written.names.size
-    while (written.names.size < before + 50) await sleep(5)
+    await until(() => written.names.size >= before + 50, 'for fifty more records')
     expect(written.lastRefusalAt - lostAt).toBeLessThan(10_000)
     isOver = true
     await Promise.all(writers)
@@ -226,7 +229,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     await convert('long_text')
 
     const { body: after } = await app.as(account.member).post('/api/tasks/create', { title: 'After' })
-    while (!stream.heard.some(({ task_id }) => task_id === after.id)) await sleep(20)
+    await until(() => stream.heard.some(({ task_id }) => task_id === after.id), 'for the event of the task')
     expect(new Set(stream.heard.map(({ id }) => id)).size).toBe(stream.heard.length)
     stream.cut()
   }, 60_000)

@@ -9,6 +9,7 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { testApp } from './support/app.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { type Connection, endAll, isAlive, launch, type Processes, startProcesses } from './support/processes.ts'
+import { until } from './support/until.ts'
 
 const app = await testApp()
 const environment = {
@@ -134,11 +135,8 @@ test('pauses longer before each start of a process that dies again and again, wh
   const clients = await busyClients(run)
   await clients.untilAnswered(2)
   for (let deaths = 0; deaths < 3; deaths++) {
-    const pid = await vi.waitFor(() => {
-      const [found] = run.pids().filter((child) => child !== kept && !killed.slice(0, deaths).includes(child))
-      expect(found).toBeDefined()
-      return found ?? 0
-    }, PATIENT)
+    const next = () => run.pids().find((child) => child !== kept && !killed.slice(0, deaths).includes(child))
+    const pid = await until(next, 'for the next process', { withinMs: PATIENT.timeout })
     killed[deaths] = pid
     process.kill(pid, 'SIGKILL')
   }

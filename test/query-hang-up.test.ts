@@ -1,10 +1,12 @@
 /** A query is cancelled when its client disconnects, and its connection serves the next query. */
-import { expect, test, vi } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { sqlState } from '../src/platform/database/database-errors.ts'
 import { testApp } from './support/app.ts'
 import { lockWaits, onEveryServer } from './support/servers.ts'
 import { queriesAround } from './support/statements.ts'
+import { until } from './support/until.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -46,10 +48,10 @@ test.each([
       headers: { 'content-type': 'application/json', authorization: `Bearer ${account.keys.account}` },
       signal: leaving.signal,
     })
-    await vi.waitUntil(async () => (await waiting()) > 0, { timeout: 20_000 })
+    await until(async () => (await waiting()) > 0, 'for the query to wait for the lock')
     leaving.abort()
     await expect(answer).rejects.toThrow()
-    await vi.waitUntil(async () => (await waiting()) === 0 && ended.length > before, { timeout: 20_000 })
+    await until(async () => (await waiting()) === 0 && ended.length > before, 'for the end of the query')
     const isPage = path.includes('query')
     expect(isPage ? [CANCELED, NOT_SENT_AGAIN] : [CANCELED]).toEqual(expect.arrayContaining(ended.slice(before)))
   } finally {
@@ -77,18 +79,11 @@ test('a wave of slow queries leaves connections to writers, and each query is an
     await holder.query('begin')
     await holder.query(`lock table t${table.id}.records in access exclusive mode`)
     const wave = Array.from({ length: 30 }, () => as.post(`/api/table/${table.id}/records/query`))
-    await vi.waitUntil(
-      async () => {
-        const waiting = await onEveryServer(
-          sql`select from pg_locks where not granted and relation = to_regclass(${`t${table.id}.records`})`,
-        )
-        return waiting.length >= 8
-      },
-      { timeout: 20_000 },
-    )
+    const waiting = () => onEveryServer(sql`select from pg_locks where not granted and relation = to_regclass(${`t${table.id}.records`})`)
+    await until(async () => (await waiting()).length >= 8, 'for eight queries to wait for the lock')
     for (let turn = 0; turn < 5; turn++) expect((await as.post(`/api/table/${other.id}/records/create`, { data: {} })).status).toBe(200)
     // The queries take longer than a request waits for a connection, and less than it waits for a permit.
-    await vi.waitUntil(() => performance.now() - startedAt > 2_500, { timeout: 20_000 })
+    await sleep(Math.max(0, startedAt + 2_500 - performance.now()))
     await holder.query('commit')
     const answers = await Promise.all(wave)
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))

@@ -8,6 +8,7 @@ import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { type Answer, type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
 import { openStream } from './support/streams.ts'
+import { until } from './support/until.ts'
 
 let cluster: Cluster
 let standby: Server
@@ -49,10 +50,8 @@ const replicaOf = (of: TestApp, index = 0) => of.deps.replicas?.all[index] ?? ex
 /** Waits until the service reads the replica, or has put it aside. @returns how long it took, in milliseconds */
 async function judged(isRead: boolean, of = app, index = 0): Promise<number> {
   const startedAt = performance.now()
-  while (replicaOf(of, index).isRead !== isRead) {
-    if (performance.now() - startedAt > 15_000) expect.fail(`still ${replicaOf(of, index).obstacle ?? 'read'}`)
-    await sleep(5)
-  }
+  const state = () => `for another state of the replica: ${replicaOf(of, index).obstacle ?? 'it is read'}`
+  await until(() => replicaOf(of, index).isRead === isRead, state, { withinMs: 15_000, everyMs: 5 })
   return performance.now() - startedAt
 }
 
@@ -172,7 +171,7 @@ describe('a caller reads what they have written', () => {
     await delayed('600ms')
     try {
       const task = await key.post(`/api/tasks/onRecord/${tableId}/${id}/create`, { title: 'Told' })
-      while (!stream.heard.some(({ task_id }) => task_id === task.body.id)) await sleep(5)
+      await until(() => stream.heard.some(({ task_id }) => task_id === task.body.id), 'for the event of the task', { everyMs: 5 })
       const position = own.headers.get('x-position') ?? ''
       const list = await member.get(`/api/tasks/onRecord/${tableId}/${id}/list`, { 'x-position': position })
       expect(list.body).toMatchObject([{ title: 'Told' }])

@@ -1,7 +1,6 @@
 /** Tests `npm run seed` as the tests of other projects use it. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
@@ -159,8 +158,7 @@ describe('beside a running service', () => {
     })
     expect(status).toBe(202)
     const caught = async () => ((await call(service.url, '/dev/mail.json')).body as { subject: string }[]).map(({ subject }) => subject)
-    for (let look = 0; look < 100 && !(await caught()).length; look++) await sleep(100)
-    expect(await caught()).toEqual(['Seeded Alpha'])
+    await expect.poll(caught).toEqual(['Seeded Alpha'])
   })
 
   test('an unknown argument is refused in one line', async () => {

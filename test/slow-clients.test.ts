@@ -2,11 +2,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import type { ClientLimits } from '../src/platform/http/slow-clients.ts'
 import { testApp } from './support/app.ts'
+import { until } from './support/until.ts'
 
 const app = await testApp()
 const SHORT = { headersMs: 150, bodyMs: 150, largeBytesPerSecond: 1, uploadWindowMs: 150, uploadBytesPerSecond: 1, checkEveryMs: 20 }
@@ -130,7 +131,8 @@ describe('an answer that its client does not read', async () => {
   ])('is given up %s', async (_, limits) => {
     const open = await serviceWith({ checkEveryMs: 20, ...limits })
     const socket = await ask(open)
-    await vi.waitUntil(() => new Promise((resolve) => open.server.getConnections((_error, count) => resolve(count === 0))), 20_000)
+    const isClosed = () => new Promise<boolean>((resolve) => open.server.getConnections((_error, count) => resolve(count === 0)))
+    await until(isClosed, 'for the end of the connection')
     socket.destroy()
   })
 
@@ -141,7 +143,10 @@ describe('an answer that its client does not read', async () => {
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length
     })
-    await vi.waitUntil(() => bytes > 25_000_000, 20_000)
+    await until(
+      () => bytes > 25_000_000,
+      () => `for the whole answer: ${bytes} bytes came`,
+    )
     socket.destroy()
   })
 })

@@ -11,6 +11,7 @@ import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded
 import { readServiceFile } from '../src/platform/service-file.ts'
 import { emptyDatabase } from './support/database.ts'
 import { prepareData } from './support/prepared-data.ts'
+import { until } from './support/until.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 let dataDir: string
@@ -64,8 +65,9 @@ function npmStart(environment: Record<string, string> = {}): Run {
 /** Starts the service and waits until it listens. */
 async function startService(environment: Record<string, string> = {}): Promise<Run & { url: string }> {
   const run = npmStart(environment)
+  const address = () => /listens on (http:\S+?);?\s/.exec(run.output())?.[1]
   const url = await Promise.race([
-    vi.waitFor(() => /listens on (http:\S+?);?\s/.exec(run.output())?.[1] ?? Promise.reject(new Error(run.output())), { timeout: 40_000 }),
+    until(address, () => `for its address: ${run.output()}`, { withinMs: 40_000 }),
     run.ended.then((code) => Promise.reject(new Error(`npm start ended with ${code}: ${run.output()}`))),
   ])
   return { ...run, url }
@@ -131,12 +133,8 @@ test.each(['1', '2'])('with PROCESSES=%s, it answers although the disk of its lo
     output += chunk
   })
   started.push({ npm, output: () => output, ended: once(npm, 'close').then(([code]) => code as number | null) })
-  const url = await vi.waitFor(
-    () => (readServiceFile(dataDir)?.isAlive && readServiceFile(dataDir)?.url) || Promise.reject(new Error(output)),
-    {
-      timeout: 40_000,
-    },
-  )
+  const addressOfLiving = () => (readServiceFile(dataDir)?.isAlive ? readServiceFile(dataDir)?.url : undefined)
+  const url = await until(addressOfLiving, () => `for its address: ${output}`, { withinMs: 40_000 })
   await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 40_000 })
   for (let request = 0; request < 20; request++) expect((await fetch(`${url}/api/spaces/list`)).status).toBe(401)
   expect([npm.exitCode, output]).toEqual([null, ''])

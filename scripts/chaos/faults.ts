@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSyn
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { until } from '../../test/support/until.ts'
 import type { SmtpTrouble } from './mail-sink.ts'
 import { answers } from './own-postgres.ts'
 import type { ServiceProcess } from './service-process.ts'
@@ -23,11 +24,7 @@ export interface Fault {
 
 const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(Math.random() * items.length)] as Item
 const untilItAnswers = async ({ postgres }: World): Promise<void> => {
-  const giveUp = performance.now() + 60_000
-  while (!(await answers(postgres.connection))) {
-    if (performance.now() > giveUp) throw new Error('PostgreSQL is not back after 60 s')
-    await sleep(10)
-  }
+  await until(() => answers(postgres.connection), 'for PostgreSQL to be back', { withinMs: 60_000, everyMs: 10 })
 }
 /** The embedded PostgreSQL is started by the service, which is part of the trial. */
 const startPostgres = (world: World): Promise<void> => (world.kind === 'embedded' ? untilItAnswers(world) : world.postgres.start())

@@ -1,7 +1,6 @@
 /** A PostgreSQL of our own, from the npm package, that is started, stopped and killed at will. */
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { chooseAccount, findPostgresPrograms } from '../../src/platform/database/embedded/binaries.ts'
 import { type EmbeddedConnection, openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
@@ -14,6 +13,7 @@ import {
   startServer,
   stopServer,
 } from '../../src/platform/database/embedded/server.ts'
+import { until } from '../../test/support/until.ts'
 
 const START_WITHIN_MS = 60_000
 
@@ -62,17 +62,16 @@ export function controlOf(
     url,
     pid: () => readPidFile(cluster)?.pid,
     async start() {
-      const deadline = performance.now() + START_WITHIN_MS
       let starting: StartingServer | undefined
-      while (performance.now() < deadline) {
+      const isStarted = async () => {
         const running = readPidFile(cluster)
-        if (running?.isReady && (await answers(connection))) return
+        if (running?.isReady && (await answers(connection))) return true
         // The backends of a killed server may hold its memory for a moment.
         if (starting?.failure && !starting.mayRetry) throw new Error(starting.failure)
         if (!running && (!starting || starting.failure)) starting = startServer(cluster)
-        await sleep(POLL_MS)
+        return false
       }
-      throw new Error(`PostgreSQL did not start within ${START_WITHIN_MS / 1_000} s`)
+      await until(isStarted, 'for PostgreSQL to start', { withinMs: START_WITHIN_MS, everyMs: POLL_MS })
     },
     stop: () => stopServer(cluster),
     kill() {

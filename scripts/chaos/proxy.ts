@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../test/support/until.ts'
 import { freePort } from '../free-port.ts'
 
 export interface Front {
@@ -27,17 +28,14 @@ export async function startNginx(urls: readonly string[], dir: string): Promise<
   writeFileSync(join(dir, 'nginx.conf'), configuration(urls, dir, port))
   const nginx: ChildProcess = spawn('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf')], { stdio: 'ignore' })
   const url = `http://127.0.0.1:${port}`
-  for (let attempt = 0; ; attempt++) {
-    if (nginx.exitCode !== null || attempt === 200) throw new Error(`nginx does not start (see ${dir}/error.log)`)
-    if (
-      await fetch(url).then(
-        () => true,
-        () => false,
-      )
+  const isStarted = () => {
+    if (nginx.exitCode !== null) throw new Error(`nginx does not start (see ${dir}/error.log)`)
+    return fetch(url).then(
+      () => true,
+      () => false,
     )
-      break
-    await sleep(25)
   }
+  await until(isStarted, `for nginx to start (see ${dir}/error.log)`)
   return {
     url: () => url,
     async stop() {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
-import { ScriptError } from '../runtime.ts'
+import { until } from '../../test/support/until.ts'
 import { type Account, auditOf, leftToDo } from './audit.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { type Fault, heal } from './faults.ts'
@@ -81,17 +81,17 @@ export async function runTrial(world: World, faults: readonly Fault[], options: 
 
 async function timeToWrite(caller: Caller, table: number, ledger: Ledger): Promise<number> {
   const since = performance.now()
-  for (;;) {
+  let refusal = ''
+  const isWritten = async () => {
     const name = `probe ${randomBytes(6).toString('hex')}`
     ledger.records.set(name, {})
     const { status, body } = await caller.send(`/api/table/${table}/records/create`, { data: { name } })
-    if (status === 200) {
-      ledger.records.set(name, { id: body.id })
-      return performance.now() - since
-    }
-    if (performance.now() - since > GIVE_UP_MS) throw new ScriptError(`Writes do not work again: ${status} ${JSON.stringify(body)}`)
-    await sleep(PROBE_PAUSE_MS)
+    if (status === 200) ledger.records.set(name, { id: body.id })
+    else refusal = `${status} ${JSON.stringify(body)}`
+    return status === 200
   }
+  await until(isWritten, () => `for writes to work again: ${refusal}`, { withinMs: GIVE_UP_MS, everyMs: PROBE_PAUSE_MS })
+  return performance.now() - since
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Load at a given rate, however slowly the service answers, and as fast as it answers. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../test/support/until.ts'
 import type { Answer, Connections } from './connections.ts'
 
 export interface Load {
@@ -45,7 +46,8 @@ export async function atRate({ connections, request }: Load, perSecond: number, 
     }
     await sleep(TICK_MS)
   }
-  while (underWay) await sleep(TICK_MS)
+  const areAnswered = () => underWay === 0
+  await until(areAnswered, () => `for ${underWay} answers`, { everyMs: TICK_MS })
   return collected.outcome(seconds)
 }
 

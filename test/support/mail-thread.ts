@@ -1,9 +1,9 @@
 /** A mail that was sent from a record, and what comes back for it. */
-import { expect, vi } from 'vitest'
-import { sql } from '../../src/platform/database/database.ts'
 import type { TestApp } from './app.ts'
+import { untilRead } from './mail-desk.ts'
 import type { TestSmtp } from './smtp.ts'
 import { makeTable } from './tables.ts'
+import { until } from './until.ts'
 
 export interface Comment {
   id: number
@@ -25,13 +25,11 @@ export async function mailThread(app: TestApp, smtp: TestSmtp) {
     (await as.get(`/api/table/${table}/record/${records[0]}/comments/get?limit=100`)).body.toReversed()
   const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
   await as.post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject: 'Our offer' })
-  const isSent = async () => expect((await comments())[0]?.metadata.status).toBe('sent')
-  await vi.waitFor(isSent, { timeout: 20_000, interval: 50 })
+  await until(async () => (await comments())[0]?.metadata.status === 'sent', 'for the mail to be sent')
   const address = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(smtp.received.at(-1)?.raw ?? '')?.[0] as string
   /** The answers so far, when every stored message has been read. */
   const answers = async (): Promise<Comment[]> => {
-    const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
-    await expect.poll(waiting).toEqual([])
+    await untilRead(app)
     return (await comments()).slice(1)
   }
   return { ...account, table, record: records[0], address, answers }

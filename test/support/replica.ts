@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { queues } from '../../src/background.ts'
@@ -12,6 +11,7 @@ import { chooseAccount, commandOf, findPostgresPrograms, giveTo } from '../../sr
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { deploy } from '../../src/platform/database/migrations.ts'
 import { prepareData } from './prepared-data.ts'
+import { until } from './until.ts'
 
 const START_TIMEOUT_MS = 30_000
 const FAST = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' }
@@ -145,11 +145,7 @@ export async function startIn(dir: string, { port, user, database }: Connection,
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const { file, args, options: how } = commandOf(account, programs.postgres, ['-D', dir, ...options])
     server = spawn(file, args, { ...how, stdio: ['ignore', 'ignore', process.env.TEST_LOG ? 'inherit' : 'ignore'] })
-    const deadline = performance.now() + START_TIMEOUT_MS
-    while (!(await answers())) {
-      if (performance.now() > deadline) throw new Error(`The server in ${dir} does not start`)
-      await sleep(25)
-    }
+    await until(answers, `for the server in ${dir} to start`, { withinMs: START_TIMEOUT_MS })
   }
 
   await start()

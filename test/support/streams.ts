@@ -1,6 +1,6 @@
 /** A client of GET /api/events that keeps the last id and can wait for events. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from './app.ts'
+import { until } from './until.ts'
 
 export interface Heard {
   id: number
@@ -26,8 +26,6 @@ export interface TestStream {
   /** Cuts the connection. */
   cut(): void
 }
-
-const PATIENCE_MS = 20_000
 
 export async function openStream(url: string, caller: Caller, lastEventId?: string): Promise<TestStream> {
   const cutting = new AbortController()
@@ -73,11 +71,8 @@ export async function openStream(url: string, caller: Caller, lastEventId?: stri
     heard,
     lastId: () => lastId,
     async until(count) {
-      const giveUp = performance.now() + PATIENCE_MS
-      while (heard.length < count) {
-        if (performance.now() > giveUp) throw new Error(`Only ${heard.length} of ${count} events came: ${JSON.stringify(heard)}`)
-        await sleep(5)
-      }
+      const missing = () => `for ${count} events: ${heard.length} came, ${JSON.stringify(heard)}`
+      await until(() => heard.length >= count, missing, { everyMs: 5 })
       return heard
     },
     ended,

@@ -1,7 +1,7 @@
 /** Queues mails for the sink through the service, for several measurements of the suite. */
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, sql } from '../../../src/platform/database/database.ts'
+import { until } from '../../../test/support/until.ts'
 import type { Api } from '../api.ts'
 import type { Bench } from '../case.ts'
 import { asked, withChild } from '../child.ts'
@@ -91,15 +91,12 @@ export const send = (key: Api, { tableId, recordIds }: Prepared, smtpIntegration
     body: HTML,
   })
 
+const SETTLED_WITHIN_MS = 3_600_000
+
 /** Waits until the outcome of all mails of the integration is recorded. */
 async function untilSettled(db: Database, integration: number): Promise<void> {
-  for (;;) {
-    const [{ waiting } = { waiting: 0 }] = await db.query<{ waiting: number }>(
-      sql`select count(*)::int as waiting from outbound_emails where smtp_integration_id = ${integration} and due_at is not null`,
-    )
-    if (!waiting) return
-    await sleep(100)
-  }
+  const waiting = () => db.query(sql`select from outbound_emails where smtp_integration_id = ${integration} and due_at is not null limit 1`)
+  await until(async () => !(await waiting()).length, 'for the outcome of all mails', { withinMs: SETTLED_WITHIN_MS, everyMs: 100 })
 }
 
 /** Sends mails. @returns the addresses for answers to them */

@@ -1,6 +1,7 @@
 /** Measures how fast answers are received, and what large and hostile messages cost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, sql } from '../../../src/platform/database/database.ts'
+import { until } from '../../../test/support/until.ts'
 import type { Bench, Step } from '../case.ts'
 import { cpuMs, rssMb } from '../cpu.ts'
 import { HOSTILE, large, ordinary } from './messages.ts'
@@ -39,14 +40,11 @@ async function post(url: string, message: string): Promise<void> {
   if (!answer.ok) throw new Error(`The webhook answered with ${answer.status}`)
 }
 
+const READ_WITHIN_MS = 600_000
+
 async function untilRead(db: Database): Promise<void> {
-  for (;;) {
-    const [{ waiting } = { waiting: 0 }] = await db.query<{ waiting: number }>(
-      sql`select count(*)::int as waiting from inbound_emails where processed_at is null`,
-    )
-    if (!waiting) return
-    await sleep(10)
-  }
+  const waiting = () => db.query(sql`select from inbound_emails where processed_at is null limit 1`)
+  await until(async () => !(await waiting()).length, 'for the messages to be read', { withinMs: READ_WITHIN_MS, everyMs: 10 })
 }
 
 // ── large and hostile messages ──────────────────────────────────────────────

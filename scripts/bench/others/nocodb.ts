@@ -1,13 +1,12 @@
 /** NocoDB on the measured table: its own tables are in the database `nocodb` of the same server. */
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../../test/support/until.ts'
 import { unhurried } from '../sql.ts'
 import { type Peer, type PeerOptions, startPeer } from './peer.ts'
 
 const ADMIN = { email: 'bench@example.com', password: 'Bench-passw0rd' }
 const DATABASE = 'nocodb'
-const POLL_MS = 500
-const POLLS = 240
+const PATIENCE = { withinMs: 120_000, everyMs: 500 }
 
 /** @returns `url`, the address of the table's records */
 export async function startNocodb({ folder, connection, db, schema }: PeerOptions): Promise<Peer> {
@@ -45,13 +44,11 @@ export async function startNocodb({ folder, connection, db, schema }: PeerOption
 async function findTable(url: string, admin: Record<string, string>, schema: string, config: object): Promise<string> {
   const bases = await call(url, admin, '/api/v2/meta/bases')
   const base = bases.list?.find(({ title }) => title === schema) ?? (await makeBase(url, admin, schema, config))
-  for (let polls = 0; polls < POLLS; polls++) {
-    const tables = await call(url, admin, `/api/v2/meta/bases/${base.id}/tables`)
-    const table = tables.list?.find(({ table_name }) => table_name === 'records')
-    if (table) return String(table.id)
-    await sleep(POLL_MS)
+  const records = async () => {
+    const { list } = await call(url, admin, `/api/v2/meta/bases/${base.id}/tables`)
+    return list?.find(({ table_name }) => table_name === 'records')
   }
-  throw new Error('NocoDB does not find the table')
+  return String((await until(records, 'for NocoDB to find the table', PATIENCE)).id)
 }
 
 /** The schema is given with the source, because NocoDB ignores it in the connection. */

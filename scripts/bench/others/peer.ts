@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../../src/platform/database/database.ts'
 import type { EmbeddedConnection } from '../../../src/platform/database/embedded/embedded-postgres.ts'
+import { until } from '../../../test/support/until.ts'
 import { freePort } from '../../free-port.ts'
 import { type Process, stopOf } from '../process.ts'
 
@@ -61,13 +61,13 @@ export async function startPeer(
   const found = `http://127.0.0.1:${port}`
   const child = run(folder, args, { ...environment, HOST: '127.0.0.1', PORT: String(port) })
   const process = { child, found, stop: stopOf(child) }
-  const end = performance.now() + START_TIMEOUT_MS
-  while (!(await isUp(found + aliveAt))) {
-    if (child.exitCode !== null || performance.now() > end) {
-      await process.stop()
-      throw new Error(`${folder} did not start: see server.log there`)
-    }
-    await sleep(POLL_MS)
+  try {
+    const isUpOrOver = async () => child.exitCode !== null || (await isUp(found + aliveAt))
+    await until(isUpOrOver, `for ${folder} to start: see server.log there`, { withinMs: START_TIMEOUT_MS, everyMs: POLL_MS })
+    if (child.exitCode !== null) throw new Error(`${folder} ended while it started: see server.log there`)
+  } catch (error) {
+    await process.stop()
+    throw error
   }
   return { url: found, process }
 }

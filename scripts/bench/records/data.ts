@@ -1,8 +1,8 @@
 /** A table of a million records with saved views: the table and the views are created through the API, the records by SQL. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { recordsOf, sql } from '../../../src/platform/database/database.ts'
 import { FEW_RECORDS } from '../../../src/tables/indexing.ts'
 import { MANY_RECORDS } from '../../../src/tables/row-counts.ts'
+import { until } from '../../../test/support/until.ts'
 import type { Api } from '../api.ts'
 import type { Ground } from '../case.ts'
 import { FIELDS } from '../foundation/data.ts'
@@ -61,34 +61,30 @@ export async function fill(ground: Ground, { records }: { records: number }): Pr
   })
   const views = await saveViews(browser, tableId)
   // For smaller tables the service does neither.
-  const deadline = performance.now() + MADE_WITHIN_MS
-  if (records > FEW_RECORDS) await indexesMade(key, tableId, deadline)
-  if (records > MANY_RECORDS) await tallied(db, tableId, deadline)
+  if (records > FEW_RECORDS) await indexesMade(key, tableId)
+  if (records > MANY_RECORDS) await tallied(db, tableId)
   return { ownerId: account.ownerId, spaceId, tableId, views, members }
 }
 
-const POLL_MS = 500
 /** The trigram indexes of ten million records take an hour on a busy machine. */
-const MADE_WITHIN_MS = 7_200_000
+const PATIENCE = { withinMs: 7_200_000, everyMs: 500 }
 const TEXT_FIELDS = 5
 
 /** Waits until the service has built the indexes for the views. */
-async function indexesMade(key: Api, tableId: number, deadline: number): Promise<void> {
-  let made: { state: string }[]
-  do {
-    await sleep(POLL_MS)
+async function indexesMade(key: Api, tableId: number): Promise<void> {
+  let made: { state: string }[] = []
+  const areReady = async () => {
     made = (await key('GET', `/api/table/${tableId}/indexes`)) as { state: string }[]
     if (made.some(({ state }) => state === 'failed')) throw new Error(`An index failed: ${JSON.stringify(made)}`)
-    if (performance.now() > deadline) throw new Error(`The indexes are not made after two hours: ${JSON.stringify(made)}`)
-  } while (made.length < 1 + TEXT_FIELDS || made.some(({ state }) => state !== 'ready'))
+    return made.length > TEXT_FIELDS && made.every(({ state }) => state === 'ready')
+  }
+  await until(areReady, () => `for the indexes: ${JSON.stringify(made)}`, PATIENCE)
 }
 
 /** Waits until the service knows the number of records, for which it looks every minute. */
-async function tallied(db: Ground['db'], tableId: number, deadline: number): Promise<void> {
-  while (!(await db.query(sql`select from record_tallies where table_id = ${tableId} and is_base`)).length) {
-    if (performance.now() > deadline) throw new Error('The table is not tallied after two hours')
-    await sleep(POLL_MS)
-  }
+async function tallied(db: Ground['db'], tableId: number): Promise<void> {
+  const tallies = () => db.query(sql`select from record_tallies where table_id = ${tableId} and is_base`)
+  await until(async () => (await tallies()).length, 'for the tally of the table', PATIENCE)
 }
 
 async function saveViews(browser: Api, tableId: number): Promise<Record<ViewName, number>> {

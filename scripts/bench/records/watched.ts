@@ -1,5 +1,6 @@
 /** Measures what takes long on a large table, while a reader and a writer go on: an index and an import. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../../test/support/until.ts'
 import type { Bench } from '../case.ts'
 import { type Filled, newRecord } from './data.ts'
 
@@ -33,11 +34,12 @@ export async function watchLongWork(bench: Bench, filled: Filled): Promise<void>
 
 /** Waits until the table has an index that begins with the field `met`, or until the last such index has been dropped. */
 async function untilIndexed({ key }: Bench, { tableId }: Filled, isWanted: boolean): Promise<void> {
-  await until('the index', async () => {
+  const isSo = async () => {
     const indexes = (await key('GET', `/api/table/${tableId}/indexes`)) as { fields: string[]; state: string }[]
     const found = indexes.find(({ fields }) => fields[0] === 'met')
     return isWanted ? found?.state === 'ready' : !found
-  })
+  }
+  await until(isSo, 'for the index', { withinMs: WITHIN_MS, everyMs: POLL_MS })
 }
 
 async function importRows({ url, account }: Bench, path: string): Promise<void> {
@@ -47,14 +49,6 @@ async function importRows({ url, account }: Bench, path: string): Promise<void> 
   const answer = await fetch(`${url}${path}/import`, { method: 'POST', headers, body })
   if (!answer.ok) throw new Error(`import: ${answer.status} ${(await answer.text()).slice(0, 1_000)}`)
   await answer.arrayBuffer()
-}
-
-async function until(what: string, isDone: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + WITHIN_MS
-  while (!(await isDone())) {
-    if (performance.now() > deadline) throw new Error(`${what}: not done after an hour`)
-    await sleep(POLL_MS)
-  }
 }
 
 // ── reader and writer ───────────────────────────────────────────────────────

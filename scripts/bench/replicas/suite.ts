@@ -3,10 +3,9 @@
  * services use the same primary and are asked in turn. The servers are the suite's own; no data directory is needed.
  */
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '../../../src/platform/database/database.ts'
 import { type Cluster, type Server, startCluster } from '../../../test/support/replica.ts'
-import { ScriptError } from '../../runtime.ts'
+import { until } from '../../../test/support/until.ts'
 import type { Account, Bench, Suite } from '../case.ts'
 import { cpuMs } from '../cpu.ts'
 import { drive, type Target } from '../drive.ts'
@@ -20,8 +19,6 @@ const GOAL = 0.3
 const RECORDS = 2_000
 const ROUNDS = 5
 const LOAD = { connections: 10, seconds: 2, isSlow: false }
-const POLL_MS = 50
-const MOST_POLLS = 200
 
 export const replicas: Suite<null> = {
   defaults: { records: 0, seconds: LOAD.seconds },
@@ -107,12 +104,10 @@ async function prepare(cluster: Cluster, url: string): Promise<Setup> {
 }
 
 async function untilRead(url: string): Promise<void> {
-  for (let polls = 0; polls < MOST_POLLS; polls++) {
+  await until(async () => {
     const { replicas } = (await (await fetch(`${url}/readyz`)).json()) as { replicas?: { read: number } }
-    if (replicas?.read) return
-    await sleep(POLL_MS)
-  }
-  throw new ScriptError('The service does not read the replica')
+    return replicas?.read
+  }, 'for the service to read the replica')
 }
 
 /** Milliseconds of CPU time for a request. */
