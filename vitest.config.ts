@@ -1,111 +1,75 @@
+import { globSync, readFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-
-/** Files that start the service and other programs again and again, the slowest first. */
-const STARTS_PROGRAMS = [
-  'admin',
-  'start',
-  'doctor',
-  'embedded-postgres',
-  'upgrade-mixed',
-  'client-package',
-  'chaos',
-  'unit/new-field-type',
-  'bench',
-  'upgrade',
-  'openapi-tools',
-  'processes-end',
-  'processes',
-  'copied-data',
-  'rotation',
-  'email-kill',
-  'email-receiver-kill',
-  'import-kill',
-  'move-files',
-  'demo',
-  'seed',
-  'examples',
-  'proxies',
-  'replicas',
-  'replicas-processes',
-  'failover',
-].map(fileOf)
+import durations from './test/durations.json' with { type: 'json' }
 
 /** Files that change what belongs to their whole process, such as a prototype or the clock, or that look at its memory or child processes. */
 const OWN_PROCESS = [
-  'fuzz',
-  'unit/mime',
-  'traces',
-  'thumbnail-limits',
-  'grouped-writes',
-  'email-shared-connection',
-  'two-planes',
-  'lost-storage',
-  'unit/fair-limit',
-  'unit/idle-memory',
-  'unit/large-bodies',
-  'unit/loop-turns',
-  'unit/paced-refusals',
-  'unit/semaphore',
-].map(fileOf)
-
-/** Other files that take long, the slowest first: they would leave a worker alone at the end. */
-const SLOW = [
-  'lost-workers',
-  'task-attachments',
-  'email',
-  'lost-database',
-  'indexes',
-  'change-type',
-  'bad-input',
-  'events',
-  'table-import',
-  'csv',
-  'email-compose',
-  'matrix',
-  'query-bad-input',
-  'email-inbound',
-  'password-reset',
-  'unit/time',
-  'sign-in',
-  'email-schedule',
-  'email-replay',
-].map(fileOf)
+  'test/fuzz.test.ts',
+  'test/unit/mime.test.ts',
+  'test/traces.test.ts',
+  'test/thumbnail-limits.test.ts',
+  'test/grouped-writes.test.ts',
+  'test/email-shared-connection.test.ts',
+  'test/two-planes.test.ts',
+  'test/lost-storage.test.ts',
+  'test/unit/fair-limit.test.ts',
+  'test/unit/idle-memory.test.ts',
+  'test/unit/large-bodies.test.ts',
+  'test/unit/loop-turns.test.ts',
+  'test/unit/semaphore.test.ts',
+]
 
 /** Loads both cores by itself and judges what the service still does, so nothing runs beside it. */
-const ALONE = ['soak'].map(fileOf)
+const ALONE = ['test/soak.test.ts']
 
-function fileOf(name: string): string {
-  return `test/${name}.test.ts`
-}
+/** What each file took when `npm run durations` was run last. A file that is new since then counts as a middling one. */
+const SECONDS: Record<string, number> = durations
+const MIDDLING_SECONDS = Object.values(SECONDS).toSorted((a, b) => a - b)[Math.floor(Object.keys(SECONDS).length / 2)] ?? 1
+const secondsOf = ({ moduleId }: TestSpecification) => SECONDS[relative(import.meta.dirname, moduleId)] ?? MIDDLING_SECONDS
 
 /** Starts the slow files of each project first, so that no worker is left with one of them at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const order = [...STARTS_PROGRAMS, ...OWN_PROCESS, ...SLOW]
-    const rank = ({ moduleId }: TestSpecification) => {
-      const index = order.findIndex((name) => moduleId.endsWith(`/${name}`))
-      return index < 0 ? order.length : index
-    }
     const sorted = await super.sort(files)
     // Projects stay apart, because a shared process goes on only with a file of its project.
     const projects = [...new Set(sorted.map(({ project }) => project))]
     return projects.flatMap((project) => {
-      const slowFirst = sorted.filter((file) => file.project === project).toSorted((a, b) => rank(a) - rank(b))
-      const firstOther = slowFirst.findIndex((file) => rank(file) >= STARTS_PROGRAMS.length)
-      return firstOther < 0 ? slowFirst : spread(slowFirst.slice(0, firstOther), slowFirst.slice(firstOther))
+      const slowFirst = sorted.filter((file) => file.project === project).toSorted((a, b) => secondsOf(b) - secondsOf(a))
+      const programs = slowFirst.filter(startsPrograms)
+      const others = slowFirst.filter((file) => !programs.includes(file))
+      return spread(programs, others)
     })
   }
 }
 
+/** True for a file that imports Node's module for it, or a file of test/support that does. */
+function startsPrograms({ moduleId }: TestSpecification): boolean {
+  const text = readFileSync(moduleId, 'utf8')
+  return [CHILD_PROCESS, ...starters].some((module) => text.includes(`${module}'`))
+}
+
+const CHILD_PROCESS = 'node:child_process'
+const starters = globSync('test/support/*.ts', { cwd: import.meta.dirname })
+  .filter((path) => readFileSync(join(import.meta.dirname, path), 'utf8').includes(CHILD_PROCESS))
+  .map((path) => path.slice('test'.length))
+
 /**
- * Puts the files of two lists in one, each list evenly. Files that start programs wait for these, and would leave half of a core idle if they ran
- * together; spread over the whole run, the others fill the gaps.
+ * Makes one list of both, each spread over the whole time. Files that start programs wait for these: together they would leave half of a core
+ * idle, and among the others these fill the gaps.
  */
 function spread(programs: TestSpecification[], others: TestSpecification[]): TestSpecification[] {
-  const placed = [programs, others].flatMap((files) => files.map((file, index) => ({ file, at: index / files.length })))
+  const placed = [programs, others].flatMap((files) => {
+    const total = files.reduce((sum, file) => sum + secondsOf(file), 0)
+    let passed = 0
+    return files.map((file) => {
+      const at = passed / total
+      passed += secondsOf(file)
+      return { file, at }
+    })
+  })
   return placed.toSorted((a, b) => a.at - b.at).map(({ file }) => file)
 }
 

@@ -1,4 +1,4 @@
-/** Finds paths in the documents, and documents named in comments, that do not exist. */
+/** Finds paths in documents and in lists of files, and documents named in comments, that do not exist. */
 import { dirname, normalize } from 'node:path'
 import type { Finding } from './house-rules.ts'
 
@@ -6,16 +6,18 @@ import type { Finding } from './house-rules.ts'
 const LINK = /\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)]*)?\)/g
 /** A path from the root of the repository. A character that ends it marks a pattern such as `src/<feature>/router.ts`, which is skipped. */
 const PATH = /(?<![\w/.-])(?:src|scripts|test|docs|examples|prisma)\/[\w./-]*[\w/](?![\w/<{*…]|\.\w)/g
+/** Their paths are imports, which the compiler checks, and examples. */
+const SOURCE = /^(?:src|scripts)\/.*\.ts$/
 const DOCUMENT = /(?<![\w/.-])docs\/[\w./-]+\.md/g
 
 /**
- * @param files text by path: documents (`.md`), whose links and paths are checked, and sources, whose names of documents are checked
+ * @param files text by path: documents and lists of files, whose links and paths are checked, and sources, whose names of documents are checked
  * @param exists returns whether a file or folder exists at a path from the root
  */
 export function deadPaths(files: Record<string, string>, exists: (path: string) => boolean): Finding[] {
   return Object.entries(files).flatMap(([path, text]) =>
     text.split('\n').flatMap((line, index) => {
-      const named = path.endsWith('.md') ? [...linksOf(path, line), ...all(PATH, line)] : all(DOCUMENT, line)
+      const named = SOURCE.test(path) ? all(DOCUMENT, line) : [...linksOf(path, line), ...all(PATH, line)]
       return [...new Set(named)].filter((target) => !exists(target)).map((target) => finding(path, index + 1, target))
     }),
   )
@@ -29,7 +31,7 @@ function finding(path: string, line: number, target: string): Finding {
     path,
     line,
     what: `names ${target}, which does not exist`,
-    why: 'A reader who follows a dead path stops trusting the page.',
-    instead: 'Name the file as it is called now, or remove the sentence.',
+    why: 'Whoever follows a dead path stops trusting what names it.',
+    instead: 'Name the file as it is called now, or remove the sentence or the entry.',
   }
 }

@@ -11,9 +11,10 @@ const textsOf = (paths: string[]) => Object.fromEntries(paths.map((path) => [pat
 
 const sources = textsOf(globSync('src/**/*.ts', { cwd: root }).sort())
 const others = textsOf(globSync(['*.md', '{docs,src,examples}/**/*.md', 'scripts/**/*.ts'], { cwd: root }).sort())
+const listsOfFiles = textsOf(['biome.json', 'vitest.config.ts', 'test/durations.json'])
 const found = [
   ...findings(readFacts(sources), read('prisma/schema.prisma')),
-  ...deadPaths({ ...others, ...sources }, (path) => existsSync(`${root}${path}`)),
+  ...deadPaths({ ...others, ...listsOfFiles, ...sources }, (path) => existsSync(`${root}${path}`)),
 ]
 const errors = found.filter(({ isWarning }) => !isWarning)
 

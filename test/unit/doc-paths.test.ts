@@ -11,6 +11,7 @@ describe('paths in documents', () => {
     ['a link from a folder', 'docs/concepts.md', '\n[why](decisions/9.md#when)', '2: names docs/decisions/9.md, which does not exist'],
     ['a source', 'docs/csv.md', 'as `src/scope.ts` does', '1: names src/scope.ts, which does not exist'],
     ['a folder', 'docs/csv.md', 'in src/plumbing/', '1: names src/plumbing/, which does not exist'],
+    ['a file of a list', 'test/durations.json', '{\n  "test/gone.test.ts": 2\n}', '2: names test/gone.test.ts, which does not exist'],
     ['a document in a comment', 'src/app.ts', '// why: docs/decisions/9.md', '1: names docs/decisions/9.md, which does not exist'],
   ])('finds %s', (_, path, text, expected) => {
     expect(dead(path, text)).toEqual([expected])
