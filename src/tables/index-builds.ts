@@ -27,16 +27,12 @@ export async function withBuildLock<T>(db: Database, tableId: number, fn: (clien
 }
 
 /**
- * With the default statistics target of 100, Postgres may take a word in one of two thousand records for a word in one of a hundred. It
- * would then search a million records by id in 250 ms, and not by the index in 25 ms (docs/benchmarks.md, Records).
+ * With the default of 100 values PostgreSQL may take a rare word for a frequent one, and search by id
+ * (docs/decisions/0007-indexes-follow-use.md).
  */
 const TEXT_STATISTICS = 1_000
 
-/**
- * Size of a trigram index's pending list in kilobytes. Each search reads the whole list. With the default of 4 MB a search for a rare word
- * among a million records took 16 to 23 ms of CPU while records were written, instead of 6; with this it takes 8 to 10. A shorter list makes
- * writes more expensive.
- */
+/** Size of a trigram index's pending list in kilobytes. Each search reads the whole list; a shorter one makes writes more expensive. */
 const PENDING_KB = 1_024
 
 export async function buildIndex(client: pg.Client, tableId: number, { name, on }: { name: string; on: string }): Promise<void> {
