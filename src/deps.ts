@@ -12,6 +12,7 @@ import { eventMetrics } from './events/metrics.ts'
 import { fileCascade } from './files/dropped/cascade.ts'
 import { fileMetrics } from './files/metrics.ts'
 import { indexMetrics } from './indexes/metrics.ts'
+import { RememberedAccess } from './platform/access/remembered-access.ts'
 import { sweepTemporaryFiles } from './platform/bytes/temporary-files.ts'
 import type { Deps } from './platform/context.ts'
 import { openDatabase } from './platform/database/database.ts'
@@ -130,6 +131,7 @@ export async function openDeps(
       metrics,
       cascades,
       limits,
+      rememberedAccess: settings.remembersAccess ? new RememberedAccess() : undefined,
       feed,
       log,
       clock,

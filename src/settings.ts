@@ -104,6 +104,7 @@ export const Environment = z.object({
   STORAGE_PREVIOUS: z.string().optional(),
   STORAGE_LINKS: z.enum(['proxied', 'signed']).default('proxied'),
   PERSONAL_KEYS_ON_STANDALONE_TASKS: YesNo.default(true),
+  REMEMBER_ACCESS: YesNo.default(true),
   KEEP_SESSIONS_DAYS: Days.default(30),
   KEEP_EVENTS_HOURS: z.coerce.number().int().min(1).max(720).default(24),
   KEEP_OPENS_DAYS: Days.default(365),
@@ -188,6 +189,8 @@ export interface Settings {
   /** `signed` redirects downloads to links of the bucket. */
   storageLinks: 'proxied' | 'signed'
   personalKeysOnStandaloneTasks: boolean
+  /** Whether a process remembers who its callers are. What they may do is asked for each request in any case. */
+  remembersAccess: boolean
   /** The time from a session's last use to its expiry. */
   keepSessionsDays: number
   /** The time for which events are kept, and a stream can be resumed. */
@@ -255,6 +258,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     storagePrevious: env.STORAGE_PREVIOUS,
     storageLinks: env.STORAGE_LINKS,
     personalKeysOnStandaloneTasks: env.PERSONAL_KEYS_ON_STANDALONE_TASKS,
+    remembersAccess: env.REMEMBER_ACCESS,
     keepSessionsDays: env.KEEP_SESSIONS_DAYS,
     keepEventsHours: env.KEEP_EVENTS_HOURS,
     keepOpensDays: env.KEEP_OPENS_DAYS,

@@ -128,6 +128,35 @@ describe('the check of a caller who was admitted before', () => {
   })
 })
 
+describe('a process that remembers nothing', async () => {
+  const forgetful = await testApp({ REMEMBER_ACCESS: 'false' })
+
+  test.each(ACCESS_CHANGES)('refuses the next request after %s', async (_, change, callerOf, expected) => {
+    const account = await forgetful.account()
+    const { id: table, records } = await makeTable(forgetful, account, { records: [{ name: 'One' }] })
+    const caller = callerOf({ ...account, table })
+    const get = () => forgetful.as(caller).get(`/api/table/${table}/record/${records[0]}/get`)
+    await become(get)
+    expect(statusOf(await get())).toBe('200')
+    await forgetful.db.execute(change({ ...account, table }))
+    expect(statusOf(await get())).toBe(expected)
+  })
+
+  test('looks the caller up for each request', async () => {
+    const account = await forgetful.account()
+    const texts: string[] = []
+    const { db } = forgetful.deps
+    const { readShort } = db
+    db.readShort = (statement, label) => {
+      if (label === 'who') texts.push(statement.text)
+      return readShort(statement, label)
+    }
+    await become(() => forgetful.as(account.keys.personal).get(`/api/space/${account.space}/get`))
+    db.readShort = readShort
+    expect(texts.map((text) => text.includes('api_keys'))).toEqual([true, true, true])
+  })
+})
+
 describe('the next request knows of', () => {
   test.each(ACCESS_CHANGES)('%s', async (_, change, callerOf, expected) => {
     const ground = await withRecord()

@@ -257,7 +257,7 @@ describe('the caller’s tasks', () => {
       return { ...account, seen: async () => [await seenBy(owner), await seenBy(member)] }
     }
 
-    /** Of more than sixteen a process does not remember which ones the user may see. */
+    /** What is around the spaces and tables that the lists have to tell apart. */
     const OTHERS: Record<string, (of: { account: { id: number }; member: { id: number }; space: number }) => Sql> = {
       'among few': () => sql`select`,
       'among many spaces': ({ account, member }) => sql`

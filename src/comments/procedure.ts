@@ -50,6 +50,6 @@ function commentResource<Row extends object>({
     check: (row, actor, right) => resource.check(row, actor, right),
     ...(resource.completed && { completed: resource.completed }),
     // Without the table of the records there is no comment either: the same 404s apply.
-    ...(resource.without && { without: { ...resource.without, ids } as unknown as Resource<CommentRow<Row>> }),
+    ...(resource.fallback && { fallback: { ...resource.fallback, ids } as unknown as Resource<CommentRow<Row>> }),
   }
 }

@@ -1,4 +1,4 @@
-import type { Alongside, Visible } from '../platform/access/access-statement.ts'
+import type { PrincipalSelect } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { asNumber, asText, listWriter } from '../platform/http/row-json.ts'
@@ -8,7 +8,6 @@ import type { Notification, NotificationQuery } from './schema.ts'
 
 /** An actor, or the principal of the same statement. */
 type NotificationReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
-type TaskReader = NotificationReader & Partial<Visible>
 
 /** Returns the user's notifications about tasks and records that they may read, newest first. */
 export async function listNotifications(
@@ -75,18 +74,10 @@ const notificationInReach = (reader: NotificationReader): Sql => sql`(n.space_id
 
 /**
  * True if the user may see the table of the task, or the task is standalone. Each task is in the space of its table, and is deleted with the
- * table, so the condition needs the user's spaces and the tables that are deleted but can be restored. If they are few, the access check has found
- * them. They are scalar subqueries, because PostgreSQL would otherwise plan the statement anew for each list of ids.
+ * table, so the condition needs the user's spaces and the tables that are deleted but can be restored. They are read once per statement.
  * @param task alias of a row with space_id and table_id
  */
-export const taskInReach = (task: Sql, reader: TaskReader): Sql =>
-  reader.visibleSpaceIds
-    ? sql`(${task}.space_id is null or (${task}.space_id = any((select ${reader.visibleSpaceIds}::int[])::int[])
-        and ${task}.table_id <> all((select ${reader.deletedTableIds}::int[])::int[])))`
-    : taskInReachOfMany(task, reader)
-
-/** The same for a user who sees many spaces: they are read once per statement and compared by a hash. */
-const taskInReachOfMany = (task: Sql, reader: NotificationReader): Sql => sql`(${task}.space_id is null or (
+export const taskInReach = (task: Sql, reader: NotificationReader): Sql => sql`(${task}.space_id is null or (
     ${task}.space_id in (${spacesOf(reader)})
     and ${task}.table_id not in (select t.id from tables t where t.account_id = ${reader.accountId} and t.deleted_at is not null)))`
 
@@ -117,11 +108,11 @@ export interface DueRow {
  * Reads the tasks in the statement that authenticates the caller. Only then is their zone known, so `countDue` decides what is due.
  * A local date differs from that of UTC by at most a day, and a local day ends before the third day after it in UTC begins.
  */
-export const dueOfPrincipal: Alongside<DueRow> = (date, seen) => {
+export const dueOfPrincipal: PrincipalSelect<DueRow> = (date) => {
   const today = sql`${date}::date`
   return sql`
     select count(*) filter (where k.due_date < ${today} - 1)::int as past_due,
       json_agg(json_build_array(k.due_date, k.due_time)) filter (where k.due_date >= ${today} - 1) as near_due
     from tasks k
-    where k.assignee_user_id = p.p_user_id and k.status = 'open' and k.due_date <= ${today} + 2 and ${taskInReach(sql`k`, { ...PRINCIPAL, ...seen })}`
+    where k.assignee_user_id = p.p_user_id and k.status = 'open' and k.due_date <= ${today} + 2 and ${taskInReach(sql`k`, PRINCIPAL)}`
 }

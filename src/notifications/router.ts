@@ -13,7 +13,7 @@ export const notificationsRouter = router({
     .output(listOf(Notification))
     .query(({ ctx, input }) => notifications.list(ctx.context, input)),
 
-  unreadCount: accountProcedure(callers.users, { alongside: dueOfPrincipal })
+  unreadCount: accountProcedure(callers.users, { principalRow: dueOfPrincipal })
     .meta(rest('POST', '/api/notifications/unreadCount', docs.unreadCount))
     .input(NoInput)
     .output(UnreadCount)

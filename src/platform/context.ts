@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
 import { type Actor, systemActor } from './access/authenticate.ts'
+import type { RememberedAccess } from './access/remembered-access.ts'
 import type { Database } from './database/database.ts'
 import type { Limits } from './http/rate-limits.ts'
 import type { Jobs } from './jobs/queue.ts'
@@ -22,6 +23,8 @@ export interface Shared {
 /** All shared parts of a process. A feature adds the parts that its routes use by declaration merging, like events/feed.ts. */
 export interface Deps extends Shared {
   limits: Limits
+  /** Who callers are, from their last requests; undefined if every request looks them up. */
+  rememberedAccess: RememberedAccess | undefined
   log: FastifyBaseLogger
   /** The current time; tests set it. */
   clock: () => Date

@@ -2,7 +2,7 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import type { Callers, Resource } from '../platform/access/authorize.ts'
-import { LASTING_TABLE, type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
+import { type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
@@ -35,14 +35,11 @@ const shownRecordResource: Resource<ShownRow> = {
   },
   composedFor: definitionHere,
   idsInText: ['table_id'],
-  lasting: {
-    ...LASTING_TABLE,
-    others: (ids, db) => {
-      const definition = definitionHere(ids, db)
-      return recordAlone(ids, db, definition && shownColumns(definition))
-    },
+  selectRest: (ids, db) => {
+    const definition = definitionHere(ids, db)
+    return recordAlone(ids, db, definition && shownColumns(definition))
   },
-  without: recordResource,
+  fallback: recordResource,
 }
 
 const shownColumns = (definition: TableDef) => sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`

@@ -158,7 +158,7 @@ const shownTaskResource: Resource<ShownTask> = {
     })
   },
   composedFor: placeOf,
-  without: taskResource as Resource<ShownTask>,
+  fallback: taskResource as Resource<ShownTask>,
 }
 
 /** For a procedure that reads the task `task_id`; `shown` are its columns for `answerFrom`, if the check has read them. */

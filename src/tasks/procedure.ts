@@ -1,6 +1,6 @@
 /** Procedures on a task. A task is found by its id alone, so that a caller who may not read it gets 403, not 404 (api.md, Errors). */
 
-import type { Alongside } from '../platform/access/access-statement.ts'
+import type { PrincipalSelect } from '../platform/access/access-statement.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
@@ -76,8 +76,8 @@ const standaloneResource: Resource = {
   },
 }
 
-/** On standalone tasks. An operator can close these endpoints to all keys (api.md, Authentication 8). @param options `alongside` selects the row */
-export const standaloneProcedure = <Row extends object = object>(options: { alongside?: Alongside<Row> } = {}) =>
+/** On standalone tasks. An operator can close these endpoints to all keys (api.md, Authentication 8). @param options `principalRow` selects the row */
+export const standaloneProcedure = <Row extends object = object>(options: { principalRow?: PrincipalSelect<Row> } = {}) =>
   resourceProcedure<Row, object>(standaloneResource, 'read', callers.any, options).use(({ ctx, next }) => {
     const { actor, settings } = ctx.context
     if (actor.keyId !== null && !settings.personalKeysOnStandaloneTasks) throw forbidden('API endpoint not available to API keys')

@@ -155,7 +155,7 @@ export const tasksRouter = router({
     .output(listOf(MadeTask))
     .mutation(answering(({ ctx, input }) => bulk.createMany(ctx.context, null, input.tasks))),
 
-  badgeCount: standaloneProcedure({ alongside: dueOfPrincipal })
+  badgeCount: standaloneProcedure({ principalRow: dueOfPrincipal })
     .meta(rest('POST', '/api/tasks/badgeCount', docs.badgeCount))
     .input(NoInput)
     .output(BadgeCount)

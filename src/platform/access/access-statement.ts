@@ -20,39 +20,36 @@ export interface Selectable {
    */
   composedFor?(ids: ResourceIds, db: Database): object | undefined
   readonly idsInText?: readonly string[]
-  readonly lasting?: Lasting
+  readonly container?: Container
+  /** Selects the columns that are not those of the container, as `select` does. Without it there are none. */
+  selectRest?(ids: ResourceIds, db: Database, subject?: object): Sql
 }
 
-/** The part of a resource's row that stays the same as long as the account's access has the same version (remembered-access.ts). */
-export interface Lasting {
-  /** The id that alone finds the part for a caller. */
+/** The row of the space or table that a resource is in. It stays the same as long as the account's access has the same version (remembered-access.ts). */
+export interface Container {
+  readonly kind: 'space' | 'table'
+  /** The name of its id, which alone finds it for a caller. */
   readonly id: string
-  /** Resources with the same list share what is remembered of them. */
   readonly columns: readonly string[]
-  /** Selects the other columns as `select` does, if there are any. */
-  others?(ids: ResourceIds, db: Database, subject?: object): Sql
 }
 
 /**
- * A select of one row for the principal `p`, which runs in the statement of the access check and so costs no round trip. It is composed
- * once, so it must only bind what it gets: `today`, the date in UTC, and what the principal sees, if that is remembered.
+ * Selects one row for the principal `p` in the statement of the access check, so that it costs no round trip. It is composed once, so it must only
+ * bind what it gets: `today`, the date in UTC.
  */
-export type Alongside<Row extends object = object> = ((today: string, seen: Visible | undefined) => Sql) & { readonly row?: Row }
-
-/** What a user may see. */
-export type Visible = Pick<Actor, 'visibleSpaceIds' | 'deletedTableIds'>
+export type PrincipalSelect<Row extends object = object> = ((today: string) => Sql) & { readonly row?: Row }
 
 export interface AccessQuestion {
   credentials: KnownCredentials
   resource: Selectable | null
-  alongside: Alongside | undefined
+  principalRow: PrincipalSelect | undefined
   /** Of the resource; -1 for an id that no row can have. */
   ids: ResourceIds
   now: Date
 }
 
 /** Of a principal whom this process remembers: what selects may use of `p`. */
-export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'> & Visible
+export type Remembered = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'spaceIds'>
 
 /** What each run of the statement binds, beside the ids. */
 interface Claim {
@@ -64,38 +61,35 @@ interface Claim {
 }
 
 /** How the principal is found. */
-type Way = KnownCredentials['kind'] | 'remembered' | 'remembered with what it sees'
+type Way = KnownCredentials['kind'] | 'remembered'
 
-/** Selects the principal, with the columns of the resource and of `alongside`, and as `access_version` that of the account. */
+/** Selects the principal, with the columns of the resource and of `principalRow`, and as `access_version` that of the account. */
 export const accessStatement = (question: AccessQuestion, db: Database): Statement =>
   statementBy(question.credentials.kind, question, db, NO_PRINCIPAL)
 
-/**
- * Selects the same without what is remembered: the columns of the principal, and those of the lasting part of the resource. There is no row if
- * the account has no version.
- */
+/** Selects the same without what is remembered: the principal, and the container of the resource. There is no row if the account has no version. */
 export const rememberedStatement = (question: AccessQuestion, db: Database, remembered: Remembered): Statement =>
-  statementBy(remembered.visibleSpaceIds ? 'remembered with what it sees' : 'remembered', question, db, remembered)
+  statementBy('remembered', question, db, remembered)
 
-const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null, visibleSpaceIds: null, deletedTableIds: null }
+const NO_PRINCIPAL: Remembered = { accountId: 0, userId: 0, isOwner: false, spaceIds: null }
 
 function statementBy(way: Way, question: AccessQuestion, db: Database, remembered: Remembered): Statement {
-  const { resource, alongside, ids, credentials, now } = question
+  const { resource, principalRow, ids, credentials, now } = question
   const claim = { tokenHash: credentials.tokenHash, remembered, today: formatInstant(now).slice(0, 10), ids }
   const subject = resource ? resource.composedFor?.(ids, db) : NO_RESOURCE
   if (!subject) return compose(way, question, db, claim, undefined)
-  const composed = composedOf(resource ?? NO_RESOURCE)(alongside ?? NOTHING_ALONGSIDE)(subject)
+  const composed = composedOf(resource ?? NO_RESOURCE)(principalRow ?? NO_ROW)(subject)
   const run = composed[way] ?? composeFor(way, question, db, subject)
   composed[way] = run
   return run(claim)
 }
 
 const NO_RESOURCE = {}
-const NOTHING_ALONGSIDE = {}
+const NO_ROW = {}
 
-/** By the resource, the select alongside, and what the text of the resource depends on. */
+/** By the resource, the row of the principal, and what the text of the resource depends on. */
 const composedOf = memo((_resource: object) =>
-  memo((_alongside: object) => memo((_subject: object): { [Each in Way]?: (claim: Claim) => Statement } => ({}))),
+  memo((_principalRow: object) => memo((_subject: object): { [Each in Way]?: (claim: Claim) => Statement } => ({}))),
 )
 
 function composeFor(way: Way, question: AccessQuestion, db: Database, subject: object): (claim: Claim) => Statement {
@@ -112,21 +106,19 @@ function composeFor(way: Way, question: AccessQuestion, db: Database, subject: o
   return ({ ids: given, tokenHash, today, remembered }) => run({ ...given, ...remembered, tokenHash, today })
 }
 
-const REMEMBERED = ['accountId', 'userId', 'isOwner', 'spaceIds', 'visibleSpaceIds', 'deletedTableIds'] as const
+const REMEMBERED = ['accountId', 'userId', 'isOwner', 'spaceIds'] as const
 
-function compose(way: Way, { resource, alongside }: AccessQuestion, db: Database, claim: Claim, subject: object | undefined): Sql {
+function compose(way: Way, { resource, principalRow }: AccessQuestion, db: Database, claim: Claim, subject: object | undefined): Sql {
   const { tokenHash, today, remembered, ids } = claim
-  const isRemembered = way !== 'key' && way !== 'session'
-  const { visibleSpaceIds, deletedTableIds } = remembered
-  const seen = way === 'remembered with what it sees' ? { visibleSpaceIds, deletedTableIds } : undefined
+  const isRemembered = way === 'remembered'
   const principal = isRemembered ? rememberedPrincipal(remembered) : principalBy(way, sql`${tokenHash}`)
-  const lasting = isRemembered ? resource?.lasting : undefined
-  const selected = lasting ? lasting.others?.(ids, db, subject) : resource?.select(ids, db, subject)
+  const isContainerKnown = isRemembered && resource?.container
+  const selected = isContainerKnown ? resource.selectRest?.(ids, db, subject) : resource?.select(ids, db, subject)
   return sql`
-    select ${isRemembered ? empty : sql`p.*, `}v.version as access_version${alongside ? sql`, a.*` : empty}${selected ? sql`, t.*` : empty}
+    select ${isRemembered ? empty : sql`p.*, `}v.version as access_version${principalRow ? sql`, a.*` : empty}${selected ? sql`, t.*` : empty}
     from (${principal}) p
     ${isRemembered ? empty : sql`left `}join access_versions v on v.account_id = p.p_account_id
-    ${alongside ? sql`left join lateral (${alongside(today, seen)}) a on true` : empty}
+    ${principalRow ? sql`left join lateral (${principalRow(today)}) a on true` : empty}
     ${selected ? sql`left join lateral (${selected}) t on true` : empty}`
 }
 

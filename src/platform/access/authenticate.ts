@@ -23,10 +23,6 @@ export interface Actor {
   keyId: number | null
   keyName: string | null
   sessionId: number | null
-  /** The spaces whose tables the user may see; null if they are many, or not known. */
-  visibleSpaceIds: readonly number[] | null
-  /** The tables of the account that are deleted but can be restored; null with the spaces. */
-  deletedTableIds: readonly number[] | null
 }
 
 /** The actor of jobs and scripts. */
@@ -43,8 +39,6 @@ export const systemActor: Actor = {
   keyId: null,
   keyName: null,
   sessionId: null,
-  visibleSpaceIds: null,
-  deletedTableIds: null,
 }
 
 /** The credentials of a request. If it has a cookie and a key, the key counts. */
@@ -130,9 +124,6 @@ export interface PrincipalRow {
   p_name: string
   p_timezone: string
   p_is_owner: boolean
-  /** Of these two, one more than `MOST_SEEN` at most. */
-  p_seen_space_ids: number[]
-  p_deleted_table_ids: number[]
 }
 
 /** The principal `p` of a select, for rules that take an actor. */
@@ -200,34 +191,20 @@ export const ofUser = (condition: Sql) => sql`
   join accounts a on a.id = u.account_id
   where ${condition} and u.status = 'active'`
 
-/** More than these are compared by a hash, in the statement that needs them. */
-const MOST_SEEN = 16
-
 const userColumns = sql`u.id as p_user_id, u.account_id as p_account_id, u.email as p_email, u.name as p_name,
-    u.timezone as p_timezone, a.owner_user_id is not distinct from u.id as p_is_owner,
-    case when a.owner_user_id is not distinct from u.id
-      then array(select s.id from spaces s where s.account_id = u.account_id and s.deleted_at is null limit ${MOST_SEEN + 1})
-      else array(select s.id from space_members m join spaces s on s.id = m.space_id and s.account_id = u.account_id and s.deleted_at is null
-        where m.user_id = u.id limit ${MOST_SEEN + 1}) end as p_seen_space_ids,
-    array(select t.id from tables t where t.account_id = u.account_id and t.deleted_at is not null limit ${MOST_SEEN + 1}) as p_deleted_table_ids`
+    u.timezone as p_timezone, a.owner_user_id is not distinct from u.id as p_is_owner`
 
-export function actorOf(row: PrincipalRow): Actor {
-  const { p_seen_space_ids: spaces, p_deleted_table_ids: tables } = row
-  const areFew = spaces.length <= MOST_SEEN && tables.length <= MOST_SEEN
-  return {
-    kind: row.p_kind,
-    accountId: row.p_account_id,
-    userId: row.p_user_id,
-    email: row.p_email,
-    name: row.p_name,
-    timeZone: row.p_timezone,
-    isOwner: row.p_is_owner,
-    readOnly: row.p_read_only,
-    spaceIds: row.p_space_ids,
-    keyId: row.p_key_id,
-    keyName: row.p_key_name,
-    sessionId: row.p_session_id,
-    visibleSpaceIds: areFew ? spaces : null,
-    deletedTableIds: areFew ? tables : null,
-  }
-}
+export const actorOf = (row: PrincipalRow): Actor => ({
+  kind: row.p_kind,
+  accountId: row.p_account_id,
+  userId: row.p_user_id,
+  email: row.p_email,
+  name: row.p_name,
+  timeZone: row.p_timezone,
+  isOwner: row.p_is_owner,
+  readOnly: row.p_read_only,
+  spaceIds: row.p_space_ids,
+  keyId: row.p_key_id,
+  keyName: row.p_key_name,
+  sessionId: row.p_session_id,
+})

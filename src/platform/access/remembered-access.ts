@@ -4,15 +4,23 @@
  * tables (docs/decisions/0034-access-versions.md).
  */
 import { BoundedMap } from '../collections/bounded-map.ts'
-import type { Database } from '../database/database.ts'
-import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
-import type { Lasting, ResourceIds } from './access-statement.ts'
-import { type Actor, actorOf, isNoted, type KnownCredentials, nameOf, type PrincipalRow, refusalOf, type Validity } from './authenticate.ts'
+import type { Container, ResourceIds } from './access-statement.ts'
+import {
+  type Actor,
+  actorOf,
+  type Credentials,
+  isNoted,
+  type KnownCredentials,
+  nameOf,
+  type PrincipalRow,
+  refusalOf,
+  type Validity,
+} from './authenticate.ts'
 
 const MOST_CALLERS = 4_000
 /** Of spaces and of tables, for each caller. */
-const MOST_PARTS = 8
+const MOST_CONTAINERS = 8
 /** The longest time for which a change is missed if an operator turns off the triggers. */
 const REMEMBERED_MS = 30_000
 
@@ -25,27 +33,9 @@ export interface FoundCaller {
   readonly foundAt: number
   /** Of the last use that was noted. */
   lastSeenAt: string | null
-  /** The lasting parts of resources, by their list of columns and their id. */
-  readonly parts: Map<readonly string[], BoundedMap<number, object>>
+  /** The rows of spaces and of tables, with the caller's role, by id. */
+  readonly containers: Record<Container['kind'], BoundedMap<number, object>>
 }
-
-const rememberedBy = memo((_: Database) => new BoundedMap<string, FoundCaller>(MOST_CALLERS))
-
-/**
- * The caller, if it was found a short while ago. One whose credentials have ended since then, or that sends from another address than they
- * allow, is looked up again: they may have been extended.
- */
-export function recall(db: Database, credentials: KnownCredentials, { ip, now }: { ip: string; now: Date }): FoundCaller | undefined {
-  // A transaction sees its own changes before the version changes, at its commit.
-  if (db.inTransaction()) return undefined
-  const caller = rememberedBy(db).get(nameOf(credentials))
-  if (!caller) return undefined
-  const age = now.getTime() - caller.foundAt
-  return age >= 0 && age < REMEMBERED_MS && !refusalOf(caller.validity, ip, now) ? caller : undefined
-}
-
-export const rememberedPart = (caller: FoundCaller, { columns, id }: Lasting, ids: ResourceIds): object | undefined =>
-  caller.parts.get(columns)?.get(ids[id] ?? -1)
 
 export function callerFrom(row: PrincipalRow, version: string | null, now: Date): FoundCaller {
   const { p_kind, p_expires_at, p_ip_allowlist, p_last_seen_at } = row
@@ -55,39 +45,60 @@ export function callerFrom(row: PrincipalRow, version: string | null, now: Date)
     version,
     foundAt: now.getTime(),
     lastSeenAt: p_last_seen_at,
-    parts: new Map(),
+    containers: { space: new BoundedMap(MOST_CONTAINERS), table: new BoundedMap(MOST_CONTAINERS) },
   }
 }
 
-/** Remembers a caller that passed all checks. @param row of the resource with the ids, which was read with the version of the caller */
-export function remember(
-  db: Database,
-  credentials: KnownCredentials,
-  caller: FoundCaller,
-  { lasting, ids, row }: { lasting: Lasting | undefined; ids: ResourceIds; row: object },
-): void {
-  if (db.inTransaction() || caller.version === null) return
-  const callers = rememberedBy(db)
-  const name = nameOf(credentials)
-  if (callers.get(name) !== caller) callers.set(name, caller)
-  if (!lasting) return
-  const parts = caller.parts.get(lasting.columns) ?? new BoundedMap<number, object>(MOST_PARTS)
-  caller.parts.set(lasting.columns, parts)
-  parts.set(ids[lasting.id] ?? -1, picked(row, lasting.columns))
+/** The callers who were admitted last. It says who a caller is, and never what they may do now. */
+export class RememberedAccess {
+  readonly #callers = new BoundedMap<string, FoundCaller>(MOST_CALLERS)
+
+  /**
+   * The caller, if it was found a short while ago. One whose credentials have ended since then, or that sends from another address than they
+   * allow, is looked up again: they may have been extended.
+   */
+  recall(credentials: KnownCredentials, { ip, now }: { ip: string; now: Date }): FoundCaller | undefined {
+    const caller = this.#callers.get(nameOf(credentials))
+    if (!caller) return undefined
+    const age = now.getTime() - caller.foundAt
+    return age >= 0 && age < REMEMBERED_MS && !refusalOf(caller.validity, ip, now) ? caller : undefined
+  }
+
+  /** The account of which the credentials were when they were last admitted. */
+  accountOf(credentials: Credentials): number | undefined {
+    const name = nameOf(credentials)
+    return name === undefined ? undefined : this.#callers.get(name)?.actor.accountId
+  }
+
+  /**
+   * Remembers a caller that passed all checks, and the space or table that was asked for.
+   * @param row of the resource with the ids, which was read with the version of the caller
+   */
+  remember(
+    credentials: KnownCredentials,
+    caller: FoundCaller,
+    { container, ids, row }: { container: Container | undefined; ids: ResourceIds; row: object },
+  ): void {
+    if (caller.version === null) return
+    this.#callers.set(nameOf(credentials), caller)
+    if (container) caller.containers[container.kind].set(ids[container.id] ?? -1, picked(row, container.columns))
+  }
+
+  /** Forgets credentials that were refused. */
+  forget(credentials: KnownCredentials): void {
+    this.#callers.delete(nameOf(credentials))
+  }
 }
+
+export const rememberedContainer = ({ containers }: FoundCaller, { kind, id }: Container, ids: ResourceIds): object | undefined =>
+  containers[kind].get(ids[id] ?? -1)
 
 const picked = (row: object, columns: readonly string[]): object =>
   Object.freeze(Object.fromEntries(columns.map((column) => [column, (row as Record<string, unknown>)[column]])))
 
-/** Takes a use of the credentials as noted, although it is written to the database later. @returns the last one that was noted before; if that was long ago, this one is to be noted */
-export function noteUse(caller: FoundCaller, now: Date): string | null {
+/** Marks the credentials as used now. @returns the previous mark; if that is long ago, the use is to be written to the database */
+export function touch(caller: FoundCaller, now: Date): string | null {
   const { lastSeenAt } = caller
   if (!isNoted(lastSeenAt, now)) caller.lastSeenAt = formatInstant(now)
   return lastSeenAt
-}
-
-/** Forgets the caller, unless another request has found it again. */
-export function forget(db: Database, credentials: KnownCredentials, caller: FoundCaller): void {
-  const name = nameOf(credentials)
-  if (rememberedBy(db).get(name) === caller) rememberedBy(db).delete(name)
 }

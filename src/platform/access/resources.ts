@@ -5,7 +5,7 @@ import { type Database, empty, recordsOf, type Sql, sql } from '../database/data
 import { isOutdated } from '../database/outdated-definition.ts'
 import { forbidden } from '../http/errors.ts'
 import { memo } from '../memo.ts'
-import type { Lasting } from './access-statement.ts'
+import type { Container } from './access-statement.ts'
 import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 
@@ -61,7 +61,11 @@ export const spaceResource: Resource<SpaceRow> = {
     from spaces s left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
     where s.id = ${space_id} and s.account_id = p.p_account_id and s.deleted_at is null`,
   composedFor: anyIds,
-  lasting: { id: 'space_id', columns: ['space_id', 'space_name', 'account_id', 'member_role'] satisfies (keyof SpaceRow)[] },
+  container: {
+    kind: 'space',
+    id: 'space_id',
+    columns: ['space_id', 'space_name', 'account_id', 'member_role'] satisfies (keyof SpaceRow)[],
+  },
   check: checkSpace,
 }
 
@@ -74,7 +78,8 @@ const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = emp
     where t.id = ${tableId} and t.account_id = p.p_account_id and t.deleted_at is null`
 
 /** What is remembered of the table of a resource. */
-export const LASTING_TABLE = {
+export const TABLE: Container = {
+  kind: 'table',
   id: 'table_id',
   columns: ['space_id', 'space_name', 'account_id', 'member_role', 'table_id', 'table_name', 'table_version'] satisfies (keyof TableRow)[],
 }
@@ -83,7 +88,7 @@ export const tableResource: Resource<TableRow> = {
   ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
   select: ({ table_id }) => ofTable(table_id),
   composedFor: anyIds,
-  lasting: LASTING_TABLE,
+  container: TABLE,
   check: checkSpace,
 }
 
@@ -100,26 +105,16 @@ export const withRule = <Row extends object>(resource: Resource<Row>, rule: (row
 export function renamed<Row extends object>(resource: Resource<Row>, names: Record<string, string>): Resource<Row> {
   const original = (ids: Record<string, number>) =>
     Object.fromEntries(resource.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
+  const { container } = resource
   return {
     ...resource,
     ids: resource.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
     select: (ids, db) => resource.select(original(ids), db),
     ...(resource.composedFor && { composedFor: (ids, db) => resource.composedFor?.(original(ids), db) }),
     ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
-    ...(resource.lasting && { lasting: renamedLasting(resource.lasting, names, original) }),
-    ...(resource.without && { without: renamed(resource.without, names) }),
-  }
-}
-
-function renamedLasting(
-  { id, columns, others }: Lasting,
-  names: Record<string, string>,
-  original: (ids: Record<string, number>) => Record<string, number>,
-): Lasting {
-  return {
-    id: names[id] ?? id,
-    columns,
-    ...(others && { others: (ids, db, subject) => others(original(ids), db, subject) }),
+    ...(container && { container: { ...container, id: names[container.id] ?? container.id } }),
+    ...(resource.selectRest && { selectRest: (ids, db, subject) => resource.selectRest?.(original(ids), db, subject) as Sql }),
+    ...(resource.fallback && { fallback: renamed(resource.fallback, names) }),
   }
 }
 
@@ -162,10 +157,11 @@ export const recordResource: Resource<RecordRow> = {
     db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${recordToRead(ids.record_id)}`) : recordOfTable(ids),
   composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
   idsInText: ['table_id'],
-  lasting: { ...LASTING_TABLE, others: (ids, db) => recordAlone(ids, db) },
+  container: TABLE,
+  selectRest: (ids, db) => recordAlone(ids, db),
   completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
-  without: {
+  fallback: {
     ...tableResource,
     ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   } as unknown as Resource<RecordRow>,

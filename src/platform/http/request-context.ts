@@ -64,6 +64,7 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
     ip,
     now,
     isCrossSite,
+    remembered: deps.rememberedAccess,
     onAuthenticated: (actor, { lastSeenAt }) => {
       ctx.isCallerKnown = true
       ctx.onUse(actor, lastSeenAt)

@@ -4,7 +4,7 @@
  */
 import { initTRPC } from '@trpc/server'
 import type { OpenApiMeta } from 'trpc-to-openapi'
-import type { Alongside } from '../access/access-statement.ts'
+import type { PrincipalSelect } from '../access/access-statement.ts'
 import { type Actor, authenticate } from '../access/authenticate.ts'
 import { type Access, type Admission, admit, type Callers, NO_ATTACHMENTS, type Resource, type Right } from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
@@ -196,7 +196,7 @@ interface Options<Row extends object = object> {
   readsPrimary?: boolean
   prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */
-  alongside?: Alongside<Row>
+  principalRow?: PrincipalSelect<Row>
 }
 
 /** A procedure without an id, on data of the caller or its account. */

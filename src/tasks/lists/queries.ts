@@ -10,7 +10,7 @@ import { conditionsOf, searchOf } from './search.ts'
 
 export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 /** What decides which tasks a user may read. */
-export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner' | 'visibleSpaceIds' | 'deletedTableIds'>
+export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
 
 /** The tasks of one record. */
 export async function listOnRecord(
@@ -57,34 +57,27 @@ export async function listOfUser(db: Database, reach: TaskReader, { limit, offse
 }
 
 const WORDS = ['first', 'second', 'third'] as const
-type TabValues = Record<'accountId' | 'userId' | 'limit' | 'offset', number> &
-  Pick<TaskReader, 'visibleSpaceIds' | 'deletedTableIds'> &
-  Partial<Record<(typeof WORDS)[number], string>>
+type TabValues = Record<'accountId' | 'userId' | 'limit' | 'offset', number> & Partial<Record<(typeof WORDS)[number], string>>
 
 const pagesOfUsers = composedByShape<TabValues>(MOST_COMPOSED)
 
 function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Window): Statement {
-  const { accountId, userId, isOwner, visibleSpaceIds, deletedTableIds } = reach
+  const { accountId, userId, isOwner } = reach
   const order = query.include_done ? ORDER : ORDER_OF_OPEN
   const { words, arePlain } = searchOf(query)
   if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset })
-  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${visibleSpaceIds !== null} ${words.length} ${arePlain}`
+  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length} ${arePlain}`
   const named = WORDS.slice(0, words.length)
-  const seen = visibleSpaceIds ? (['visibleSpaceIds', 'deletedTableIds'] as const) : []
-  const names = ['accountId', 'userId', 'limit', 'offset', ...seen, ...named] as const
-  const run = pagesOfUsers(
-    shape,
-    names,
-    ({ accountId, userId, limit, offset, visibleSpaceIds = null, deletedTableIds = null, ...bound }) => {
-      const reader = { accountId, userId, isOwner, visibleSpaceIds, deletedTableIds }
-      if (query.tab !== 'all' && !query.include_done && !words.length)
-        return pageCountedApart(openOf(reader, query.tab), ORDER_OF_OPEN, { limit, offset })
-      const search = { words: named.map((name) => bound[name] as string), arePlain }
-      return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
-    },
-  )
+  const names = ['accountId', 'userId', 'limit', 'offset', ...named] as const
+  const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, ...bound }) => {
+    const reader = { accountId, userId, isOwner }
+    if (query.tab !== 'all' && !query.include_done && !words.length)
+      return pageCountedApart(openOf(reader, query.tab), ORDER_OF_OPEN, { limit, offset })
+    const search = { words: named.map((name) => bound[name] as string), arePlain }
+    return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
+  })
   const [first, second, third] = words as [string, string, string]
-  return run({ accountId, userId, limit, offset, visibleSpaceIds, deletedTableIds, first, second, third })
+  return run({ accountId, userId, limit, offset, first, second, third })
 }
 
 function ofUser(reach: TaskReader, query: UserQuery, all = inParts, search = searchOf(query)): Sql[] {
