@@ -66,7 +66,7 @@ export function readWithDefinition<T>(
 }
 
 /** Two changes of the table and a write take longer than this in practice, so no quicker read meets a field that another process has replaced. */
-export const QUICK_MS = 100
+const QUICK_MS = 100
 
 /**
  * True if a cell may have been read by a definition that is not its own. What this process knows costs nothing: a caller that wrote to a new field

@@ -1,29 +1,13 @@
-import { AppError, badInputs, type Issue, MOST_ISSUES } from './errors.ts'
+import { badInputs, type Issue, MOST_ISSUES } from './errors.ts'
 
 /**
  * Refuses NUL, which PostgreSQL cannot store, and unpaired surrogates, anywhere in the value (contract.md §1).
- * @throws AppError 400 naming each place
+ * @throws AppError 400 naming each place, or for a value that is nested too deep
  */
 export function refuseInvalidText(value: unknown): void {
-  const issues = invalidTexts(value)
-  if (issues.length) throw badInputs(issues)
-}
-
-/** Whether `refuseInvalidText` refuses nothing in the value. */
-export function isValidText(value: unknown): boolean {
-  try {
-    return invalidTexts(value).length === 0
-  } catch (refusal) {
-    if (refusal instanceof AppError) return false
-    throw refusal
-  }
-}
-
-/** @throws AppError 400 for a value that is nested too deep */
-function invalidTexts(value: unknown): Issue[] {
   const issues: Issue[] = []
   walk(value, [], issues)
-  return issues
+  if (issues.length) throw badInputs(issues)
 }
 
 function walk(value: unknown, path: (string | number)[], issues: Issue[]): void {
