@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
-import { placeSpace } from '../src/tables/placement.ts'
+import { placeSpace } from '../src/tables/elsewhere/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, inDatabase, startCitus, withCitus } from './support/citus.ts'
 

@@ -4,7 +4,7 @@ import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
-import { setLockTimeout } from '../platform/database/lock-timeout.ts'
+import { setLocal } from '../platform/database/local-settings.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { tableDefinition } from './definition-cache.ts'
@@ -54,7 +54,7 @@ export async function withShortLocks<T>({ db, transaction }: Context, fn: () => 
   for (let attempt = 0; ; attempt++) {
     try {
       return await transaction(async () => {
-        await setLockTimeout(db, `${waits[attempt]}ms`)
+        await setLocal(db, 'lock_timeout', `${waits[attempt]}ms`)
         return fn()
       })
     } catch (error) {

@@ -47,7 +47,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
       return withFields(await tableDefinition(db, { id, version: 1 }))
     }),
   )
-  if (context.db.hasNodes) await context.db.refreshPlacement()
+  await context.db.refreshPlacement()
   return table
 }
 

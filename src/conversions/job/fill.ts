@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../platform/context.ts'
 import { type Database, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/database/database-errors.ts'
+import { setLocal } from '../../platform/database/local-settings.ts'
 import { unavailable } from '../../platform/http/errors.ts'
 import { idBatches, inBatch } from '../../tables/cells/id-batches.ts'
 import { isChanged, shadowColumn, shadowVersion } from '../../tables/ddl.ts'
@@ -85,8 +86,7 @@ export async function convertAllChanged(db: Database, conversion: ConversionRow,
 /** @returns the number of converted records; if it is less than a step while writers are blocked, no changed record is left */
 async function convertChanged(db: Database, conversion: ConversionRow, how: Conversion): Promise<number> {
   // The shadow column has no statistics yet, so Postgres would expect many changed records and scan the whole table.
-  if (db.isElsewhere(conversion.table_id)) await db.execute(sql`set local citus.propagate_set_commands = 'local'`)
-  await db.execute(sql`set local enable_seqscan = off`)
+  await setLocal(db, 'enable_seqscan', 'off')
   const changed = await db
     .records(conversion.table_id)
     .query<{ id: number }>(sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`)

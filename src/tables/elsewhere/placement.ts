@@ -4,15 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { auditing, type NewAuditEntry } from '../audit/log.ts'
-import type { Context } from '../platform/context.ts'
-import { raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { sqlState } from '../platform/database/database-errors.ts'
-import { askNode, nameOfNode } from '../platform/database/nodes/nodes.ts'
-import { NODES_SCHEMA, TWO_PHASES_TABLE } from '../platform/database/nodes/two-phases.ts'
-import { AppError, conflict } from '../platform/http/errors.ts'
-import { anchorOf, distribute } from './ddl.ts'
-import { forgetRowCounts } from './row-counts.ts'
+import { auditing, type NewAuditEntry } from '../../audit/log.ts'
+import type { Context } from '../../platform/context.ts'
+import { raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { sqlState } from '../../platform/database/database-errors.ts'
+import { askNode, nameOfNode } from '../../platform/database/nodes/nodes.ts'
+import { NODES_SCHEMA, TWO_PHASES_TABLE } from '../../platform/database/nodes/two-phases.ts'
+import { AppError, conflict } from '../../platform/http/errors.ts'
+import { forgetRowCounts } from '../row-counts.ts'
+import { anchorOf, distribute } from './anchors.ts'
 
 /** The anchor of a space that is being placed. New tables do not follow it yet. */
 const preparedName = (spaceId: number) => `s${spaceId}_prepared`
