@@ -4,7 +4,8 @@ import { fieldsById } from '../fields/by-id.ts'
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
-import { isOutdated, isPlacedSince } from '../platform/database/outdated-definition.ts'
+import { notePlacement } from '../platform/database/nodes/placed-since.ts'
+import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
@@ -31,13 +32,13 @@ export async function withDefinition<T>(
   let definition: TableDef | undefined = await tableDefinition(db, table)
   let failedWith: number | undefined
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const wasElsewhere = db.isElsewhere(table.id)
+    const isPlacedSince = notePlacement(db, table.id)
     try {
       const result = await work(definition)
       if (result !== STALE) return result as T
     } catch (error) {
       // After an error a transaction can only be rolled back. A request with an Idempotency-Key is then repeated as a whole (trpc.ts).
-      const isRepeated = !db.inTransaction() && ((await isPlacedSince(db, table.id, wasElsewhere, error)) || isOutdated(error))
+      const isRepeated = !db.inTransaction() && ((await isPlacedSince(error)) || isOutdated(error))
       if (!isRepeated || failedWith === definition.version) throw error
       failedWith = definition.version
     }

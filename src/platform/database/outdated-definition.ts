@@ -1,7 +1,6 @@
 /** Recognises statements that fail because the table that they name was changed after they had been written. */
 import { TRPCError } from '@trpc/server'
 import pg from 'pg'
-import type { Database } from './database.ts'
 import { sqlState } from './database-errors.ts'
 
 /** Thrown when a table has been changed since its definition was read. */
@@ -29,15 +28,5 @@ export function isOutdatedPlan(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === NOT_SUPPORTED && error.routine === REFUSES_OLD_PLANS
 }
 
-/**
- * True if the records were placed on a node since the statement was written. Citus refuses some statements that were written for records on the
- * main server. After any other error nothing is asked: the caller is at fault, or a write may have been committed before its connection was lost.
- */
-export async function isPlacedSince(db: Database, tableId: number, wasElsewhere: boolean, thrown: unknown): Promise<boolean> {
-  const error = causeOf(thrown)
-  if (!db.hasNodes || !(error instanceof pg.DatabaseError) || error.severity !== 'ERROR') return false
-  await db.refreshPlacement()
-  return db.isElsewhere(tableId) !== wasElsewhere
-}
-
-const causeOf = (thrown: unknown) => (thrown instanceof TRPCError ? thrown.cause : thrown)
+/** The error behind one of tRPC. */
+export const causeOf = (thrown: unknown) => (thrown instanceof TRPCError ? thrown.cause : thrown)

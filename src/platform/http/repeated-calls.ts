@@ -2,7 +2,8 @@
 import type { Actor } from '../access/authenticate.ts'
 import type { Admission } from '../access/authorize.ts'
 import type { Database } from '../database/database.ts'
-import { isOutdated, isPlacedSince } from '../database/outdated-definition.ts'
+import { notePlacement } from '../database/nodes/placed-since.ts'
+import { isOutdated } from '../database/outdated-definition.ts'
 import { unavailable } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { RequestContext } from './request-context.ts'
@@ -27,11 +28,11 @@ export async function withCurrentTable<Result>(
   let current = admission
   for (let left = ATTEMPTS; ; left--) {
     const { table_id: tableId = 0 } = tableOf(current)
-    const wasElsewhere = db.isElsewhere(tableId)
+    const isPlacedSince = notePlacement(db, tableId)
     try {
       return await attempt(current)
     } catch (error) {
-      const isPlaced = await isPlacedSince(db, tableId, wasElsewhere, error)
+      const isPlaced = await isPlacedSince(error)
       if (!isPlaced && !isOutdated(error)) throw error
       if (left === 1) throw unavailable('The table is being changed; retry')
       const next = await admitAgain()
