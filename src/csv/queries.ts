@@ -9,7 +9,7 @@ import { columnRead } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
 import { printSelection } from '../records/query/print.ts'
 import type { Selection } from '../records/query/selection.ts'
-import { isCurrent, isStillCurrent } from '../records/rows.ts'
+import { isStillCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/order.ts'
 
 /** Returns the next records by id, the id of each before its cells. Also returns none if the table has another version than the selection. */
@@ -24,26 +24,20 @@ export function rowsAfter(
   return whileCurrent(
     db,
     table,
-    (current) => sql`select ${columns(fields)} from ${recordsOf(table.id)} r
-      where ${printSelection(selection, queryContext)} and r.id > ${after}::int and ${current} order by r.id limit ${limit}::int`,
+    sql`select ${columns(fields)} from ${recordsOf(table.id)} r
+      where ${printSelection(selection, queryContext)} and r.id > ${after}::int order by r.id limit ${limit}::int`,
   )
 }
 
 /** Runs a statement of an export. Returns no rows if the table has another version by the end of it. */
-async function whileCurrent(db: Database, table: TableDef, statement: (current: Sql) => Sql): Promise<PrintedRows> {
-  const label = `export:${table.version}`
-  if (!db.isElsewhere(table.id)) return db.queryPrinted(statement(isCurrent(table)), label)
-  const rows = await db.records(table.id).queryPrinted(statement(sql`true`), label)
+async function whileCurrent(db: Database, table: TableDef, statement: Sql): Promise<PrintedRows> {
+  const rows = await db.records(table.id).queryPrinted(statement, `export:${table.version}`)
   return (await isStillCurrent(db, table)) ? rows : new PrintedRows()
 }
 
 /** Returns the records that still exist, in the order of the ids. Returns none, too, if the table has another version. */
 export async function rowsOf(db: Database, table: TableDef, fields: readonly FieldDef[], ids: readonly number[]): Promise<PrintedRows> {
-  const rows = await whileCurrent(
-    db,
-    table,
-    (current) => sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[]) and ${current}`,
-  )
+  const rows = await whileCurrent(db, table, sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[])`)
   rows.putInOrder(ids)
   return rows
 }

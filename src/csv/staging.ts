@@ -110,14 +110,13 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
 async function insertStaged(run: Run, context: Context, table: TableDef, names: readonly Sql[]): Promise<number> {
   const { now, userId } = changeBy(context)
   const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
-  const isElsewhere = context.db.isElsewhere(table.id)
   const { rowCount } = await run(sql`
     insert into ${recordsOf(table.id)} (created_at, created_by, updated_at, updated_by, ${join(names)})
     select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
-    from ${stagingOf(table.id)} s where ${isElsewhere ? sql`true` : isCurrent(table)} order by s."#"`)
+    from ${stagingOf(table.id)} s order by s."#"`)
   // A change of the table either came before the insertion, which has waited for it, or waits for this transaction.
-  const isOutdated = isElsewhere && !(await run(sql`select where ${isCurrent(table)}`)).rowCount
-  return isOutdated ? 0 : (rowCount ?? 0)
+  const { rowCount: isPresent } = await run(sql`select where ${isCurrent(table)}`)
+  return isPresent ? (rowCount ?? 0) : 0
 }
 
 /** Marks the files of the new cells as used, in the transaction that creates the records. */
