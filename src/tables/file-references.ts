@@ -7,7 +7,7 @@ import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles 
 import { tableDefinitions } from './definition-cache.ts'
 
 /** A file with the table or task that it belongs to. */
-type OwnedFile = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
+export type OwnedFile = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
 
 /**
  * Finds which of the files are used by a cell of their table, by a comment or mail of a record of that table, by their task or by a comment on it.
@@ -24,7 +24,7 @@ export async function holdersOf(db: Database, files: readonly OwnedFile[]): Prom
     (used) => sql`
     select path, max(record_id) as record_id from (${used}) used where path = any(${paths}::text[]) group by path`,
   )
-  // Cells here and elsewhere may both use a file whose path was copied to another table.
+  // Cells of several tables may use a file whose path was copied to another table.
   held.sort((a, b) => (a.record_id ?? 0) - (b.record_id ?? 0))
   return new Map(held.map(({ path, record_id }) => [path, record_id]))
 }
@@ -56,19 +56,19 @@ export async function countNear(db: Database, files: readonly (OwnedFile & { rec
   return uses
 }
 
-/** Runs the statement on the references of the main server, and on those of each table that is elsewhere. @returns the rows of all */
-async function readReferences<Row>(db: Database, { here, elsewhere }: References, statement: (used: Sql) => Sql): Promise<Row[]> {
-  const rows = await db.query<Row>(statement(here))
-  for (const { tableId, used } of elsewhere) rows.push(...(await db.records(tableId).query<Row>(statement(used))))
+/** Runs the statement on the references of comments, mails and tasks, and on those of the cells of each table. @returns the rows of all */
+async function readReferences<Row>(db: Database, { attached, cells }: References, statement: (used: Sql) => Sql): Promise<Row[]> {
+  const rows = await db.query<Row>(statement(attached))
+  for (const { tableId, used } of cells) rows.push(...(await db.records(tableId).query<Row>(statement(used))))
   return rows
 }
 
 /** The statements that select references to files. */
 interface References {
-  /** Of comments, mails and tasks, and of the cells that are on the main server. */
-  here: Sql
-  /** Of the cells of each table that is elsewhere, for its `db.records`. */
-  elsewhere: { tableId: number; used: Sql }[]
+  /** Of comments, mails and tasks. */
+  attached: Sql
+  /** Of the cells of each table, for its `db.records`. */
+  cells: { tableId: number; used: Sql }[]
 }
 
 /**
@@ -76,7 +76,7 @@ interface References {
  * confused with a user's column, because the columns of user tables are read in selects of their own.
  * @param recordIds limits the references of tables to these records
  */
-export async function references(
+async function references(
   db: Database,
   tableIds: readonly number[],
   taskIds: readonly number[],
@@ -89,19 +89,16 @@ export async function references(
       (field) => sql`
           select ${id}::int as table_id, null::int as task_id, id as record_id, ${ident(field.id)} as files from ${recordsOf(id)} where ${ident(field.id)} is not null ${ofRecords(sql`id`)}`,
     )
-  const { true: away = [], false: local = [] } = Object.groupBy(tables.values(), ({ id }) => `${db.isElsewhere(id)}`)
   const lists = [
     sql`
       select table_id, null::int as task_id, record_id, attachments as files from record_comments
       where table_id = any(${tableIds}::int[]) and attachments <> '[]' ${ofRecords(sql`record_id`)}`,
     sql`select null::int, id, null::int, attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
     sql`select null::int, task_id, null::int, attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
-    ...local.flatMap(cellsOf),
   ]
-  const elsewhere = away
-    .filter(({ fields }) => fields.some(holdsFiles))
-    .map((table) => ({ tableId: table.id, used: selectPaths(cellsOf(table)) }))
-  return { here: selectPaths(lists), elsewhere }
+  const withFiles = [...tables.values()].filter(({ fields }) => fields.some(holdsFiles))
+  const cells = withFiles.map((table) => ({ tableId: table.id, used: selectPaths(cellsOf(table)) }))
+  return { attached: selectPaths(lists), cells }
 }
 
 const selectPaths = (lists: readonly Sql[]): Sql => sql`

@@ -76,24 +76,17 @@ async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: n
       from (select id, (${hasFiles}) as has_files from ${from} where id > ${after} order by id limit ${atOnce}) walked`)
     if (!some || some.last === null) return
     const uses = select(sql`from ${from} where id > ${after} and id <= ${some.last}`)
-    if (some.has_files) yield await db.query<FaultyUse>(faulty(on === db ? uses : await read(on, uses)))
+    if (some.has_files) yield await db.query<FaultyUse>(faulty(JSON.stringify(await on.query(uses))))
     after = some.last
   }
 }
 
-/** Reads the uses, and selects them as values for a statement on another server. */
-async function read(on: RecordsNode, uses: Sql): Promise<Sql> {
-  const rows = JSON.stringify(await on.query(uses))
-  return sql`
-    select * from jsonb_to_recordset(${rows}::jsonb) as u (account_id int, space_id int, table_id int, record_id int, task_id int, field_id text,
-      comment_id int, files jsonb)`
-}
-
 /**
- * The faulty ones among the uses. No alias can be confused with a user's column, because cells are read in selects of their own. The limit changes no
- * result, but makes PostgreSQL look up each path: it expects 100 files in every list, and would read all rows of files for a few records.
+ * The faulty ones among the uses, which were read before, because cells may be on a server without the rows of files. The limit changes no result, but
+ * makes PostgreSQL look up each path: it expects 100 files in every list, and would read all rows of files for a few records.
+ * @param uses as JSON
  */
-const faulty = (uses: Sql): Sql => sql`
+const faulty = (uses: string): Sql => sql`
   select * from (
     select u.account_id, u.space_id, u.table_id, u.record_id, u.task_id, u.field_id, u.comment_id, e.entry->>'path' as path,
       e.entry->>'name' as name, e.entry->>'type' as type, (e.entry->>'size')::float8 as size,
@@ -102,7 +95,9 @@ const faulty = (uses: Sql): Sql => sql`
           or (u.task_id is null and f.table_id is distinct from u.table_id) then 'misplaced'
         when f.dropped_at is not null then 'dropped'
         when f.is_shared = false and u.task_id is null and f.record_id is distinct from u.record_id then 'uncounted' end as fault
-    from (${uses}) u cross join lateral jsonb_array_elements(u.files) as e (entry)
+    from jsonb_to_recordset(${uses}::jsonb) as u (account_id int, space_id int, table_id int, record_id int, task_id int, field_id text,
+        comment_id int, files jsonb)
+      cross join lateral jsonb_array_elements(u.files) as e (entry)
       left join lateral (select * from stored_files s where s.path = e.entry->>'path' limit 1) f on true
   ) compared where fault is not null`
 
