@@ -12,7 +12,7 @@ import { formatInstant } from '../platform/time/time.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { ownField } from '../tables/fields/alter-fields.ts'
-import { totalHere } from '../tables/row-counts.ts'
+import { totalOfAll } from '../tables/row-counts.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
@@ -58,13 +58,14 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
   const { keyId, ip } = requesterOf(context)
   const at = formatInstant(now)
   try {
+    const total = await totalOfAll(db, [table.id])
     const [conversion] = await db.query<{ id: number }>(sql`
       insert into field_conversions
         (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone, state, exact_state, dry_run, drop_failing, force, total,
          created_at, updated_at, checked_at)
       select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${keyId}::int, ${ip}::text,
         ${actor.timeZone},
-        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${await totalHere(db, table.id)},
+        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${total},
         ${at}::timestamp, 'infinity', ${at}::timestamp
       returning id`)
     const id = conversion?.id ?? 0

@@ -5,9 +5,10 @@
 import type pg from 'pg'
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
-import { type Database, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
+import { mayHaveTriggers, readTogether } from './elsewhere/choice.ts'
 import { withBuildLock } from './index-builds.ts'
 
 export const sweepRowCounts = defineQueue({ name: 'tables.sweep-tallies', schema: z.object({}) })
@@ -21,19 +22,26 @@ const MANY_CHANGES = 200
 
 /**
  * The number of records of a table, as an SQL expression for a statement of `db.records`. It counts the records of a table without triggers.
- * Tables that are elsewhere have none, because triggers there could not write on this server.
  */
-export function totalOf(db: Pick<Database, 'isElsewhere'>, tableId: number): Sql {
+export function totalOf(db: Database, tableId: number): Sql {
   const counted = sql`(select count(*) from ${recordsOf(tableId)})`
-  if (db.isElsewhere(tableId)) return counted
+  if (!mayHaveTriggers(db, tableId)) return counted
   return sql`coalesce((select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)), ${counted})`
 }
 
-/** The number of records of a table, as an SQL expression for a statement that names no records on another server. */
-export async function totalHere(db: Database, tableId: number): Promise<Sql> {
-  if (!db.isElsewhere(tableId)) return totalOf(db, tableId)
-  const [counted] = await db.records(tableId).query<{ total: number }>(sql`select ${totalOf(db, tableId)} as total`)
-  return sql`${counted?.total ?? 0}::int8`
+/** The tables whose records one statement counts. */
+const TABLES_AT_ONCE = 200
+
+/** The number of records of all the tables. */
+export async function totalOfAll(db: Database, tableIds: readonly number[], signal?: AbortSignal): Promise<number> {
+  let records = 0
+  for (const ids of readTogether(db, tableIds, TABLES_AT_ONCE)) {
+    const totals = ids.map((id) => sql`select ${totalOf(db, id)} as n`)
+    const counted = sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`
+    const [found] = await db.records(ids[0] as number).query<{ n: number }>(counted, undefined, signal)
+    records += found?.n ?? 0
+  }
+  return records
 }
 
 /** Runs every minute: enqueues tables that have become large according to their statistics, and tables with many changes. */
@@ -44,7 +52,7 @@ export async function countDueTables({ db, jobs }: Context): Promise<void> {
     left join pg_class c on k.n is null and c.oid = to_regclass(format('t%s.records', t.id))
     where t.deleted_at is null and (k.n > ${MANY_CHANGES} or greatest(c.reltuples, pg_stat_get_live_tuples(c.oid)) > ${MANY_RECORDS})
     order by t.id`)
-  for (const { id } of due) await jobs.send(countRows, { table_id: id, recount: false })
+  for (const { id } of due) if (mayHaveTriggers(db, id)) await jobs.send(countRows, { table_id: id, recount: false })
 }
 
 /** Runs every night: corrects changes that bypassed the triggers, such as a restored backup or a script that disabled them. */
@@ -59,8 +67,7 @@ export async function countTable(
   context: Context,
   { table_id, recount: isRecount }: { table_id: number; recount: boolean },
 ): Promise<void> {
-  // The records of a table on a node are counted there, because Citus refuses triggers on such a table.
-  if (context.db.isElsewhere(table_id)) return
+  if (!mayHaveTriggers(context.db, table_id)) return
   const isCounted = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
   if (isCounted && !isRecount) return sumUp(context, table_id)
   try {

@@ -1,13 +1,11 @@
 /** What an account stores, and its limit. */
 import type { Context } from '../../platform/context.ts'
-import { type Database, join, sql } from '../../platform/database/database.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
 import { AppError } from '../../platform/http/errors.ts'
-import { totalOf } from '../../tables/row-counts.ts'
+import { totalOfAll } from '../../tables/row-counts.ts'
 import type { Usage } from './schema.ts'
 
 const MB = 1_048_576
-/** The tables whose records one statement counts. */
-const TABLES_AT_ONCE = 200
 
 /** The counts of the acting user's account. Large tables have tallies, so that their records are not counted one by one. */
 export async function usage(context: Context): Promise<Usage> {
@@ -33,22 +31,8 @@ async function recordsOfAccount({ db, actor, signal }: Context): Promise<number>
   const tables = await db.query<{ id: number }>(sql`
     select t.id from tables t join spaces s on s.id = t.space_id
     where t.account_id = ${actor.accountId} and t.deleted_at is null and s.deleted_at is null order by t.id`)
-  const isOnNode = ({ id }: { id: number }) => db.isElsewhere(id)
-  const here = tables.filter((table) => !isOnNode(table))
-  let records = 0
-  for (let from = 0; from < here.length; from += TABLES_AT_ONCE) {
-    records += await recordsIn(db, here.slice(from, from + TABLES_AT_ONCE), signal)
-  }
-  for (const table of tables.filter(isOnNode)) records += await recordsIn(db, [table], signal)
-  return records
-}
-
-/** The number of records of tables that are on one server. */
-async function recordsIn(db: Database, tables: readonly { id: number }[], signal: AbortSignal): Promise<number> {
-  const totals = tables.map(({ id }) => sql`select ${totalOf(db, id)} as n`)
-  const counted = sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`
-  const [found] = await db.records(tables[0]?.id ?? 0).query<{ n: number }>(counted, undefined, signal)
-  return found?.n ?? 0
+  const ids = tables.map(({ id }) => id)
+  return totalOfAll(db, ids, signal)
 }
 
 /** First key of the advisory lock that an upload takes while it is checked against the limit. */
