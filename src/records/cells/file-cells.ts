@@ -9,7 +9,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, ident, recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
 import { holdFiles, lockFiles } from '../../platform/stored-files/held.ts'
-import { type FileEntry, hostsOf, pathsOf, withPresentHosts } from '../../platform/stored-files/rows.ts'
+import { type FileEntry, hostsOf, pathsOf } from '../../platform/stored-files/rows.ts'
 import { releaseFiles } from '../../tables/file-references.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
@@ -141,40 +141,46 @@ async function lockRow({ db }: Context, table: TableDef, recordId: number): Prom
 export async function renewHosts(db: Database, table: TableDef, ids: { first: number; last: number }): Promise<number> {
   let written = 0
   for (const field of table.fields.filter(holdsFiles)) {
-    if (db.isElsewhere(table.id)) {
-      written += await renewHostsElsewhere(db, table, field, ids)
-      continue
+    // A record that is changed meanwhile is read again.
+    for (
+      let outdated = await outdatedCells(db, table, field, ids);
+      outdated.length;
+      outdated = await outdatedCells(db, table, field, ids)
+    ) {
+      written += await renewCells(db, table, field, outdated)
     }
-    // The table is named, because a field may be called like a part of the statement.
-    const cell = sql`cells.${ident(field.id)}`
-    const { list, isOutdated } = withPresentHosts(cell)
-    written += await db.execute(sql`
-      update ${recordsOf(table.id)} as cells set ${ident(field.id)} = ${list}
-      where cells.id between ${ids.first} and ${ids.last} and ${cell} is not null and ${isOutdated}`)
   }
   return written
 }
 
-/** Reads the cells first, because their server has no rows of files. A cell that is changed meanwhile is left as it is. */
-async function renewHostsElsewhere(db: Database, table: TableDef, field: FieldDef, ids: { first: number; last: number }): Promise<number> {
-  const records = db.records(table.id)
+interface RenewedCell {
+  id: number
+  version: number
+  files: FileEntry[]
+}
+
+/** The cells that name another storage than the rows of their files, with the present one. The server of the cells may have no rows of files. */
+async function outdatedCells(db: Database, table: TableDef, field: FieldDef, ids: { first: number; last: number }): Promise<RenewedCell[]> {
+  // The table is named, because a field may be called like a part of the statement.
   const cell = sql`cells.${ident(field.id)}`
-  const cells = await records.query<{ id: number; files: FileEntry[] }>(sql`
-    select id, ${cell} as files from ${recordsOf(table.id)} as cells where cells.id between ${ids.first} and ${ids.last} and ${cell} is not null`)
+  const cells = await db.records(table.id).query<RenewedCell>(sql`
+    select cells.id, cells.version, ${cell} as files from ${recordsOf(table.id)} as cells
+    where cells.id between ${ids.first} and ${ids.last} and ${cell} is not null`)
   const hosts = await hostsOf(
     db,
     cells.flatMap(({ files }) => pathsOf(files)),
   )
   const hostOf = (file: FileEntry) => hosts.get(file.path) ?? file.host
   const outdated = cells.filter(({ files }) => files.some((file) => hostOf(file) !== file.host))
-  if (!outdated.length) return 0
-  const before = outdated.map(({ files }) => JSON.stringify(files))
-  const after = outdated.map(({ files }) => JSON.stringify(files.map((file) => ({ ...file, host: hostOf(file) }))))
-  return records.execute(sql`
-    update ${recordsOf(table.id)} as cells set ${ident(field.id)} = renewed.after
-    from unnest(${outdated.map(({ id }) => id)}::int[], ${before}::jsonb[], ${after}::jsonb[]) as renewed (id, before, after)
-    where cells.id = renewed.id and ${cell} = renewed.before`)
+  return outdated.map(({ files, ...record }) => ({ ...record, files: files.map((file) => ({ ...file, host: hostOf(file) })) }))
 }
+
+const renewCells = (db: Database, table: TableDef, field: FieldDef, renewed: readonly RenewedCell[]): Promise<number> =>
+  db.records(table.id).execute(sql`
+    update ${recordsOf(table.id)} as cells set ${ident(field.id)} = renewed.files
+    from unnest(${renewed.map(({ id }) => id)}::int[], ${renewed.map(({ version }) => version)}::int[],
+        ${renewed.map(({ files }) => JSON.stringify(files))}::jsonb[]) as renewed (id, version, files)
+    where cells.id = renewed.id and cells.version = renewed.version`)
 
 /** The distinct paths of all files in the cells. */
 export function pathsIn(table: TableDef, cells: Cells): string[] {
