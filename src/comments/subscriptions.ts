@@ -50,12 +50,11 @@ export async function status({ db, actor }: Context, table: TableRef, recordId: 
   const follows = (record: Sql) =>
     sql`exists (select 1 from subscriptions where user_id = ${actor.userId} and table_id = ${table.id} and record_id = ${record})`
   const existing = sql`select 1 from ${recordsOf(table.id)} where id = ${recordId}`
-  const isElsewhere = recordId !== null && db.isElsewhere(table.id)
-  if (isElsewhere && !(await db.records(table.id).query(existing)).length) throw notFound('Record')
-  const record = recordId === null || isElsewhere ? sql`true` : sql`exists (${existing})`
-  const [found] = await db.query<SubscriptionStatus & { exists: boolean }>(sql`
-    select ${record} as exists, ${follows(sql`${WHOLE_TABLE}`)} as table,
-      ${recordId === null ? sql`false` : follows(sql`${recordId}::int`)} as record`)
-  if (!found?.exists) throw notFound('Record')
-  return { table: found.table, record: found.record }
+  const [found, records] = await Promise.all([
+    db.query<SubscriptionStatus>(sql`
+      select ${follows(sql`${WHOLE_TABLE}`)} as table, ${recordId === null ? sql`false` : follows(sql`${recordId}::int`)} as record`),
+    recordId === null ? [null] : db.records(table.id).query(existing),
+  ])
+  if (!records.length) throw notFound('Record')
+  return found[0] as SubscriptionStatus
 }
