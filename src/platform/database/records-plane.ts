@@ -10,7 +10,7 @@ export type Statement = Pick<Prisma.Sql, 'text' | 'values'>
 
 /**
  * A short read that a statement with a signal takes along: it runs behind it on the same connection and sees nothing older, without a round trip
- * of its own. It is left out while its text is rare.
+ * of its own. It is left out while its text is rare, and where the records are on a node.
  */
 export interface TrailingRead {
   statement: Statement
@@ -100,7 +100,8 @@ export function recordsOnNode(main: RecordsDatabase & { inTransaction(): boolean
   }
   return {
     query: (...asked) => read(asked[0], (on) => on.query(...asked)),
-    queryPrinted: (...asked) => read(asked[0], (on) => on.queryPrinted(...asked)),
+    // A trailing read names system tables.
+    queryPrinted: (statement, label, signal) => read(statement, (on) => on.queryPrinted(statement, label, signal)),
     readShort: (...asked) => read(asked[0], (on) => on.readShort(...asked)),
     readShortPrinted: (...asked) => read(asked[0], (on) => on.readShortPrinted(...asked)),
     writeShort: (...asked) => onMain(asked[0], () => main.writeShort(...asked)),

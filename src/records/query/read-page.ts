@@ -22,7 +22,7 @@ export async function readPage(context: Context, page: ResolvedPage): Promise<Wr
   const { id } = page.selection.table
   const users = new ExpectedUsers(actor.accountId, page.fields)
   const [rows, counted] = await Promise.all([
-    readRows(context, page, db.isElsewhere(id) ? undefined : users.trailing),
+    readRows(context, page, users.trailing),
     page.isCounted ? db.records(id).query<{ count: number }>(printSelectedCount(page, totalOf(db, id)), undefined, signal) : undefined,
   ])
   const next_cursor = page.walk && cutToLimit(rows, page, page.walk, settings.secretKeys)
