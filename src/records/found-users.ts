@@ -1,4 +1,4 @@
-/** Finds the users that a query needs before its statement, because the records are on a server without the table of users. */
+/** Finds the users that a query needs before its statement, where the records are on a server without the table of users. */
 
 import { needsNoValue } from '../fields/compares.ts'
 import type { FieldDef } from '../fields/definition.ts'
@@ -6,11 +6,15 @@ import type { FoundUsers, QueryContext } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
 import { selectSortKeys } from '../fields/types/user.ts'
 import { type Database, join, sql } from '../platform/database/database.ts'
+import { choose } from '../tables/elsewhere/choice.ts'
 import { leavesOf } from '../views/filters/parse.ts'
 import type { ResolvedQuery } from './query/selection.ts'
 
-/** The query with the users that its conditions and its order need. */
-export async function withFoundUsers(db: Database, query: ResolvedQuery): Promise<ResolvedQuery> {
+/** The query with the users that its conditions and its order need, if its statement cannot read them. */
+export const withFoundUsers = (db: Database, query: ResolvedQuery): Promise<ResolvedQuery> =>
+  choose(db, query.selection.table.id, { here: async () => query, elsewhere: () => findUsers(db, query) })()
+
+async function findUsers(db: Database, query: ResolvedQuery): Promise<ResolvedQuery> {
   const ids = await idsMeant(db, query)
   const found: ResolvedQuery = { ...query, queryContext: { ...query.queryContext, users: { ids, sortKeys: undefined } } }
   return withSortKeys(
@@ -20,7 +24,7 @@ export async function withFoundUsers(db: Database, query: ResolvedQuery): Promis
   )
 }
 
-/** The query from `withFoundUsers` with the sort keys of users, if one of the fields is sorted by them. */
+/** The query from `findUsers` with the sort keys of users, if one of the fields is sorted by them. */
 export async function withSortKeys<Query extends ResolvedQuery>(db: Database, query: Query, fields: readonly FieldDef[]): Promise<Query> {
   const { users, accountId } = query.queryContext
   if (!users || users.sortKeys !== undefined || !fields.some(({ type }) => TYPES[type].names === 'users')) return query

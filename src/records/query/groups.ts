@@ -32,7 +32,7 @@ const MAX_DAYS = 20_000
 export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
   const { field, grouping } = groupedField(table, input)
   const query = await resolveQuery(context, table, input, () => notFound('View'), [field])
-  const resolved = query.queryContext.users ? await withSortKeys(context.db, query, [field]) : query
+  const resolved = await withSortKeys(context.db, query, [field])
   return { value: { rows: await countedGroups(context, resolved, field, grouping, input.unit ?? 'day') }, ignored: resolved.ignored }
 }
 

@@ -50,7 +50,7 @@ export async function resolveQuery(
 ): Promise<ResolvedQuery> {
   const saved = await viewOf(context, table, input.view_id, viewNotFound)
   const resolved = narrowedBy(context, table, input, saved, fields)
-  return context.db.isElsewhere(table.id) ? withFoundUsers(context.db, resolved) : resolved
+  return withFoundUsers(context.db, resolved)
 }
 
 function narrowedBy(
