@@ -1,11 +1,8 @@
 /** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
-import { withinTime } from '../platform/concurrency/time-limit.ts'
-import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
-import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
-import type { RecordsNode } from '../platform/database/records-plane.ts'
-import { isOutage } from '../platform/http/errors.ts'
-import { FEW_RECORDS, MIN_BYTES } from '../tables/indexing.ts'
+import { storageOf } from '../platform/database/nodes/shards.ts'
+import { countUpTo, FEW_RECORDS } from '../tables/indexing.ts'
+import { withStored } from './elsewhere.ts'
 import type { QueryShape } from './shape.ts'
 
 export interface PresentIndex {
@@ -31,20 +28,7 @@ export async function presentIndexes(db: Database, tableId: number): Promise<Pre
       where i.indrelid = to_regclass(${recordsOf(tableId).sql}) and c.relname not like '~%' order by i.indisprimary desc, c.relname`,
     'indexes-of-table',
   )
-  return isOnNode(db, tableId) ? withStored(db, tableId, indexes) : indexes
-}
-
-/** Adds the size and the build state, which only the server of the records knows. The main server knows whether an index is valid. */
-async function withStored(db: Database, tableId: number, indexes: readonly PresentIndex[]): Promise<PresentIndex[]> {
-  const stored = await db.records(tableId).query<Pick<PresentIndex, 'name' | 'bytes' | 'isBuilding'>>(
-    sql`select n.name, coalesce(pg_relation_size(n.oid), 0) as bytes,
-        exists (select from pg_stat_progress_create_index p where p.index_relid = n.oid) as "isBuilding"
-      from (select c.relname as name, ${storageOf(db, tableId).index('c.oid')} as oid from pg_index i join pg_class c on c.oid = i.indexrelid
-        where i.indrelid = to_regclass(${recordsOf(tableId).sql})) n`,
-    'stored-indexes-of-table',
-  )
-  const byName = new Map(stored.map((index) => [index.name, index]))
-  return indexes.map((index) => ({ ...index, bytes: 0, ...byName.get(index.name) }))
+  return withStored(db, tableId, indexes)
 }
 
 /**
@@ -54,10 +38,7 @@ async function withStored(db: Database, tableId: number, indexes: readonly Prese
 export type TableSize = 'few' | 'between' | 'many'
 
 export async function tableSizeOf(db: Database, tableId: number): Promise<TableSize> {
-  const [found] = await db
-    .records(tableId)
-    .query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${FEW_RECORDS + 1}) r`)
-  const n = found?.n ?? 0
+  const n = await countUpTo(db, tableId, FEW_RECORDS + 1)
   return n > FEW_RECORDS ? 'many' : n > FEW_RECORDS / 2 ? 'between' : 'few'
 }
 
@@ -70,33 +51,6 @@ export async function indexedTables(db: Database): Promise<number[]> {
       or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary))
     order by t.id`)
   return tables.map(({ id }) => id)
-}
-
-/** Tables on nodes that are large enough for indexes by their size. Nodes that do not answer are left out. */
-export async function largeTablesOnNodes({ db, nodes }: Pick<Context, 'db' | 'nodes'>): Promise<number[]> {
-  const answering = (nodes?.all ?? []).filter(({ isAway }) => !isAway)
-  if (!answering.length) return []
-  const found = await Promise.all(answering.map(({ database }) => withinTime(largeShards(database), NODE_ANSWERS_WITHIN_MS, [])))
-  const tables = await db.query<{ id: number }>(
-    sql`select id from tables where id = any(${found.flat()}::int[]) and deleted_at is null order by id`,
-  )
-  return tables.map(({ id }) => id)
-}
-
-/** The service notices in three seconds that a node does not answer. */
-const NODE_ANSWERS_WITHIN_MS = 3_000
-
-/** The tables of which the node has large shards. Citus adds the number of the shard to the name of the table. */
-async function largeShards(node: RecordsNode): Promise<number[]> {
-  try {
-    const shards = await node.query<{ id: number }>(sql`
-      select substr(n.nspname, 2)::int as id from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname ~ '^t[1-9][0-9]{0,8}$' and c.relname ~ '^records_[0-9]+$' and c.relkind = 'r' and pg_table_size(c.oid) >= ${MIN_BYTES}`)
-    return shards.map(({ id }) => id)
-  } catch (error) {
-    if (isOutage(error)) return []
-    throw error
-  }
 }
 
 /**

@@ -9,18 +9,10 @@ import { tableDefinitions } from '../tables/definition-cache.ts'
 import { analyzeRecords, buildIndex, dropIndex, withBuildLock } from '../tables/index-builds.ts'
 import { adaptIndexes } from '../tables/indexing.ts'
 import { readViews } from '../views/saved.ts'
+import { largeTablesOnNodes } from './elsewhere.ts'
 import { buildSeconds } from './metrics.ts'
 import { type PlannedIndex, planIndexes } from './plan.ts'
-import {
-  failuresOf,
-  groupsOf,
-  indexedTables,
-  largeTablesOnNodes,
-  type PresentIndex,
-  presentIndexes,
-  tableSizeOf,
-  usesOf,
-} from './queries.ts'
+import { failuresOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, tableSizeOf, usesOf } from './queries.ts'
 import type { TableIndex } from './schema.ts'
 
 /** The service drops only indexes with such names; an operator may have created others. */

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
-import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
+import { storageOf } from '../platform/database/nodes/shards.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
+import { isSizeKnown } from './elsewhere/counting.ts'
 
 /** A build on a million records takes a minute, and waits up to five for locks. */
 export const adaptIndexes = defineQueue({
@@ -37,22 +38,21 @@ export async function enqueueIndexing({ db, jobs }: Pick<Context, 'db' | 'jobs'>
 /** Whether a change of all cells of the table may take so long that it is made in steps. */
 export const isChangedInSteps = (db: Database, tableId: number): Promise<boolean> => mayExceed(db, tableId, CHANGED_AT_ONCE)
 
-/**
- * False if the table has no more than so many records. It may be true for fewer, as the size of the table decides; only on a node, in a transaction, they
- * are counted.
- */
+/** False if the table has no more than so many records. It may be true for fewer, as the size of the table decides where it is known. */
 async function mayExceed(db: Database, tableId: number, records: number): Promise<boolean> {
-  if (isOnNode(db, tableId) && db.inTransaction()) return exceeds(db, tableId, records)
+  if (!isSizeKnown(db, tableId)) return (await countUpTo(db, tableId, records + 1)) > records
   const [table] = await db
     .records(tableId)
     .query<{ bytes: number | null }>(sql`select pg_relation_size(${storageOf(db, tableId).records}) as bytes`, 'bytes-of-records')
   return (table?.bytes ?? 0) >= records * LEAST_BYTES_OF_RECORD
 }
 
-/** Counts records, because the coordinator does not know the size of a table on a node, and Citus does not report it after DDL. */
-async function exceeds(db: Database, tableId: number, records: number): Promise<boolean> {
-  const [found] = await db.query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${records + 1}) r`)
-  return (found?.n ?? 0) > records
+/** The number of records of the table, but at most `most`. */
+export async function countUpTo(db: Database, tableId: number, most: number): Promise<number> {
+  const [found] = await db
+    .records(tableId)
+    .query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${most}) r`)
+  return found?.n ?? 0
 }
 
 /** Does the same after records were created. A failure is only logged, because a scheduled job enqueues it again within five minutes. */

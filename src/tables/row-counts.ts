@@ -8,7 +8,7 @@ import type { Context } from '../platform/context.ts'
 import { type Database, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { mayHaveTriggers, readTogether } from './elsewhere/choice.ts'
+import { mayHaveTriggers, readTogether } from './elsewhere/counting.ts'
 import { withBuildLock } from './index-builds.ts'
 
 export const sweepRowCounts = defineQueue({ name: 'tables.sweep-tallies', schema: z.object({}) })

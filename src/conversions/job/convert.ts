@@ -14,6 +14,7 @@ import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
 import { addShadowColumns, dropShadowColumns, holdWriters, swapColumns } from '../../tables/ddl.ts'
 import { storeType } from '../../tables/fields/alter-fields.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
+import { placeOf } from '../elsewhere.ts'
 import { type Conversion, conversionOf, isRelabelling } from '../rules.ts'
 import { requireValidViews } from '../target.ts'
 import {
@@ -27,7 +28,6 @@ import {
 } from './conversion-row.ts'
 import { catchUp, convertAllChanged, fill, indexChanged } from './fill.ts'
 import { attempt, type ConversionEnded, fieldChanged } from './outcome.ts'
-import { placeOf } from './place.ts'
 import { endTurn, isOtherWaiting, priorityOf, TURN_MS } from './turns.ts'
 
 export const convertField = defineQueue({

@@ -9,13 +9,10 @@ interface Storage {
   index(oid: string): Sql
 }
 
-/** True if another server stores the records, and this one has no statistics of them. */
-export const isOnNode = (db: Database, tableId: number) => db.hasNodes && db.isElsewhere(tableId)
-
 /** For statements that `db.records(tableId)` runs. */
 export function storageOf(db: Database, tableId: number): Storage {
   const table = sql`to_regclass(${recordsOf(tableId).sql})`
-  if (!isOnNode(db, tableId)) return { records: table, index: raw }
+  if (!db.hasNodes || !db.isElsewhere(tableId)) return { records: table, index: raw }
   const shardOf = (relation: Sql) =>
     sql`(select to_regclass(shard_name(${relation}, d.shardid)) from pg_dist_shard d where d.logicalrelid = ${table})`
   return { records: shardOf(table), index: (oid) => shardOf(sql`${raw(oid)}::regclass`) }
