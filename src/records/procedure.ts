@@ -9,6 +9,7 @@ import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { PRINTED } from '../platform/database/row-reader.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
+import { definitionHere } from '../tables/elsewhere/definition-here.ts'
 import type { StoredRow } from './placed-rows.ts'
 import { printedColumns, readRow } from './rows.ts'
 
@@ -24,7 +25,7 @@ interface ShownRow extends RecordRow {
 const shownRecordResource: Resource<ShownRow> = {
   ...recordResource,
   select: (ids, db) => {
-    const definition = db && definitionHere(ids, db)
+    const definition = db && definitionFor(ids, db)
     return definition ? recordOfTable(ids, shownColumns(definition)) : recordResource.select(ids, db)
   },
   completed: async (row, db) => {
@@ -33,10 +34,10 @@ const shownRecordResource: Resource<ShownRow> = {
     if (!shown) return recordResource.completed?.(row, db) ?? row
     return { ...row, record_version: shown.version, shown, shown_version: row.table_version }
   },
-  composedFor: definitionHere,
+  composedFor: definitionFor,
   idsInText: ['table_id'],
   selectRest: (ids, db) => {
-    const definition = definitionHere(ids, db)
+    const definition = definitionFor(ids, db)
     return recordAlone(ids, db, definition && shownColumns(definition))
   },
   fallback: recordResource,
@@ -44,9 +45,9 @@ const shownRecordResource: Resource<ShownRow> = {
 
 const shownColumns = (definition: TableDef) => sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`
 
-/** The definition by which the statement can read the record, if that is on this server. */
-function definitionHere({ table_id = 0 }: Record<string, number>, db: Database): TableDef | undefined {
-  return db.isElsewhere(table_id) ? undefined : guessedDefinition(db, table_id)
+/** The definition by which the statement of the access check can read the record. */
+function definitionFor({ table_id = 0 }: Record<string, number>, db: Database): TableDef | undefined {
+  return definitionHere(db, table_id)
 }
 
 /** A row that cannot be read, because the table has just been changed, is read again by its new definition. */
