@@ -1,5 +1,4 @@
 /** Shared by the scripts: opens the database of the settings, finds the running service, and ends a script. */
-import { stackInSources } from '../src/platform/bundle.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
 import type { Settings } from '../src/settings.ts'
@@ -17,7 +16,7 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
     await script()
   } catch (error) {
     const line = error instanceof ScriptError ? error.message : await expectedLine(error)
-    process.stderr.write(`${line ?? stackInSources(String((error as Error).stack ?? error))}\n`)
+    process.stderr.write(`${line ?? (error as Error).stack ?? error}\n`)
     process.exitCode = 1
   }
 }

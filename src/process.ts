@@ -3,7 +3,6 @@
  * the process.
  */
 import cluster from 'node:cluster'
-import { stackInSources } from './platform/bundle.ts'
 import { onStop, sayReady } from './platform/processes/member.ts'
 import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
 import { hasUnendedCalls } from './platform/storage/folder-calls.ts'
@@ -77,7 +76,7 @@ const isExpected = (error: unknown) => error instanceof StartError || error inst
 
 function printError(error: unknown): void {
   const { message, stack = error } = error as Error
-  if (message !== '') process.stderr.write(isExpected(error) ? `Gridpost cannot start. ${message}\n` : `${stackInSources(String(stack))}\n`)
+  if (message !== '') process.stderr.write(isExpected(error) ? `Gridpost cannot start. ${message}\n` : `${stack}\n`)
 }
 
 /** Ends after an error: the supervisor stops the processes that are left. */

@@ -1,12 +1,11 @@
 /** The log of a process: JSON lines on standard output. */
 import pino from 'pino'
-import { stackInSources } from './bundle.ts'
 import type { Deps } from './context.ts'
 import { membership } from './processes/own-part.ts'
 
 /** Of several processes, each says which one it is. */
 export function openLog({ logLevel }: Pick<Deps['settings'], 'logLevel'>): Deps['log'] {
-  const log = pino({ level: logLevel, serializers: { err: serializedError } }, standardOutput())
+  const log = pino({ level: logLevel }, standardOutput())
   return (membership ? log.child({ process: membership.number }) : log) as unknown as Deps['log']
 }
 
@@ -26,9 +25,3 @@ export function standardOutput(): pino.DestinationStream {
 }
 
 const MOST_UNWRITTEN_BYTES = 4_194_304
-
-function serializedError(error: Error): pino.SerializedError {
-  const serialized = pino.stdSerializers.err(error)
-  if (typeof serialized?.stack === 'string') serialized.stack = stackInSources(serialized.stack)
-  return serialized
-}

@@ -25,8 +25,6 @@ export async function importsOfService(variables: Record<string, string>): Promi
       DATABASE_URL: (await testDatabase()).url,
       DATA_DIR: logDir,
       SECRET_KEY: 'a key for tests, long enough to be one',
-      // The bundle imports nothing by the names of packages that it contains.
-      RUN_SOURCES: '1',
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watch)}`,
       ...variables,
     },
