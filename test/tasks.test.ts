@@ -488,7 +488,7 @@ describe('getting a task', () => {
     await app.db.execute(sql`insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
       select ${task.account_id}::int, ${task.id}::int, ${member.id}::int, 'Ada', repeat('x', 1500), now() from generate_series(1, 5000) n`)
     await app.db.execute(sql`analyze task_comments`)
-    const spy = vi.spyOn(app.deps.db, 'readShortPrinted')
+    const spy = vi.spyOn(app.deps.db, 'readShort')
     const { body } = await app.as(member).get(`/api/task/${task.id}/get`)
     const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:get') ?? []
     spy.mockRestore()

@@ -1,31 +1,13 @@
 /** Writes the rows of a record's comments as JSON text. */
-import { z } from 'zod'
-import { File } from '../files/schema.ts'
-import { asJsonb, asNumber, asText, listWriter, type RowShape, rowWriter } from '../platform/http/row-json.ts'
-import { RecordComment } from './schema.ts'
+import { jsonb } from '../platform/http/columns.ts'
+import { listWriter } from '../platform/http/row-json.ts'
+import { type RecordComment, recordCommentColumns } from './schema.ts'
 
-/** The columns of a comment on a record, in their order. */
-const SHAPE: RowShape<RecordComment> = {
-  id: asNumber,
-  table_id: asNumber,
-  record_id: asNumber,
-  type: asText,
-  user_id: asNumber,
-  user_name: asText,
-  api_key_id: asNumber,
-  content: asText,
-  attachments: asJsonb(z.array(File)),
-  metadata: asJsonb(RecordComment.shape.metadata),
-  created_at: asText,
-  updated_at: asText,
-}
-
-export const writeRecordComment = rowWriter(SHAPE)
-export const writeRecordComments = listWriter(SHAPE)
+export const writeRecordComments = listWriter<RecordComment>(recordCommentColumns)
 
 export const writeForReaders = listWriter<RecordComment>({
-  ...SHAPE,
-  metadata: asJsonb(RecordComment.shape.metadata.transform(withoutBlindCopies)),
+  ...recordCommentColumns,
+  metadata: jsonb(recordCommentColumns.metadata.schema.transform(withoutBlindCopies)),
 })
 
 type Failure = { message: string }

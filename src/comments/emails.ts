@@ -141,13 +141,13 @@ function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, ta
   const { content, attachments, metadata } = email
   return {
     record: followableRecord({ id: table_id, account_id, space_id }, record_id),
-    comment: { author, content, attachments: JSON.stringify(attachments), email: { type, metadata } },
+    comment: { author, content, attachments, email: { type, metadata } },
   }
 }
 
 /** The comment as its writers see it. Returns undefined if it was deleted. */
 export async function readEmail(db: Database, commentId: number): Promise<RecordComment | undefined> {
-  const [row] = await db.query<RecordComment>(sql`select id, ${recordComments.columns} from record_comments where id = ${commentId}`)
+  const [row] = await db.query<RecordComment>(sql`select ${recordComments.columns} from record_comments c where id = ${commentId}`)
   return row
 }
 

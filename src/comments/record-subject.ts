@@ -3,10 +3,11 @@ import { tableAttachments } from '../files/attachments.ts'
 import type { RecordRef, RecordRow, TableRef } from '../platform/access/resources.ts'
 import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
 import { recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
+import { selectColumns } from '../platform/http/columns.ts'
 import { isMember } from '../spaces/membership.ts'
-import { writeForReaders, writeRecordComment, writeRecordComments } from './comment-json.ts'
-import type { CommentAttachment, RecordComment } from './schema.ts'
-import type { CommentTable, Followable, Subject, SubjectIds, SubjectResource, SubscriptionTable } from './subject.ts'
+import { writeForReaders, writeRecordComments } from './comment-json.ts'
+import { type CommentAttachment, type RecordComment, recordCommentColumns } from './schema.ts'
+import type { CommentTable, Followable, Subject, SubjectResource, SubscriptionTable } from './subject.ts'
 
 /** The record_id of a subscription to a whole table. */
 export const WHOLE_TABLE = 0
@@ -16,7 +17,7 @@ const subscriptions: SubscriptionTable = { name: 'subscriptions', place: ['accou
 export const recordComments: CommentTable = {
   name: 'record_comments',
   place: ['account_id', 'space_id', 'table_id', 'record_id'],
-  columns: sql`table_id, record_id, type, user_id, user_name, api_key_id, content, attachments, metadata, created_at, updated_at`,
+  columns: selectColumns(recordCommentColumns, 'c'),
   type: sql`c.type`,
 }
 
@@ -35,24 +36,18 @@ export const followableTable = ({ id, account_id, space_id }: TablePlace): Follo
 
 /** A record. Those who follow its table follow it, too. */
 export function followableRecord({ id, account_id, space_id }: TablePlace, recordId: number): Followable & { comments: CommentTable } {
-  const ids = { accountId: account_id, spaceId: space_id, recordId }
+  const place = (record: Sql) =>
+    sql`select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, ${record} as record_id, null::int as task_id`
   return {
     noun: 'Record',
     subscriptions,
     comments: recordComments,
-    ...recordSql(id, ids),
-    record: { tableId: id, row: placeOf(id, ids, sql`${recordId}::int`) },
+    row: sql`${place(sql`id`)} from ${recordsOf(id)} where id = ${recordId}`,
+    record: { tableId: id, row: place(sql`${recordId}::int`) },
     belongs: sql`table_id = ${id} and record_id = ${recordId}`,
+    followers: sql`select distinct user_id from subscriptions where table_id = ${id} and record_id in (${WHOLE_TABLE}, ${recordId})`,
   }
 }
-
-const placeOf = (tableId: number, { accountId, spaceId }: SubjectIds, record: Sql): Sql =>
-  sql`select ${accountId}::int as account_id, ${spaceId}::int as space_id, ${tableId}::int as table_id, ${record} as record_id, null::int as task_id`
-
-const recordSql = (tableId: number, ids: SubjectIds): Pick<Followable, 'row' | 'followers'> => ({
-  row: sql`${placeOf(tableId, ids, sql`id`)} from ${recordsOf(tableId)} where id = ${ids.recordId}`,
-  followers: sql`select distinct user_id from subscriptions where table_id = ${tableId} and record_id in (${WHOLE_TABLE}, ${ids.recordId})`,
-})
 
 /** How notifications name a record: by its table, because any field may hold its title. */
 export const recordNotices = (tableName: string): Pick<Subject, 'title' | 'notices'> => ({
@@ -65,14 +60,10 @@ export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subjec
   ...recordNotices(table.name),
   recordId: record.id,
   writes: writesOfTable(table.id),
-  composedFor: `record of table ${table.id}`,
-  ids: { accountId: table.account_id, spaceId: table.space_id, recordId: record.id },
-  sqlOf: (ids) => recordSql(table.id, ids),
   canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
   findAttachments: ({ db }, given) => tableAttachments(db, table, given),
   // A read-only key has no write access, whatever the role of its user (contract.md §6, metadata).
   writeCommentsFor: ({ readOnly }) => (readOnly || table.role === 'viewer' ? writeForReaders : writeRecordComments),
-  writeComment: writeRecordComment,
 })
 
 /** A comment on a record is deleted by its author or by an admin of the space. */

@@ -8,7 +8,6 @@ import { commentDocs, subscriptionDocs } from './docs.ts'
 import { commentProcedure } from './procedure.ts'
 import { followableRecord, followableTable, onRecord } from './record-subject.ts'
 import {
-  AnsweredRecordComment,
   CommentContent,
   CommentPath,
   CommentQuery,
@@ -34,7 +33,7 @@ export const commentsRouter = router({
   create: recordProcedure('write', callers.any)
     .meta(rest('POST', `${record}/comments/create`, commentDocs.create, { isRepeatable: true }))
     .input(NewComment.extend(RecordPath.shape))
-    .output(AnsweredRecordComment)
+    .output(RecordComment)
     .mutation(({ ctx, input }) => comments.create(ctx.context, onRecord(ctx.table, ctx.record), input)),
 
   update: commentProcedure('edit')

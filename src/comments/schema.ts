@@ -1,33 +1,33 @@
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
+import { instant, int, jsonb, shapeOf, text } from '../platform/http/columns.ts'
 import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/schemas.ts'
 import { absentOr } from '../platform/http/validation-messages.ts'
-import { orWritten } from '../platform/http/written-json.ts'
 
 const MAX_COMMENT = 50_000
 const MAX_ATTACHMENTS = 100
 
+export const recordCommentColumns = {
+  id: int(Id),
+  table_id: int(Id),
+  record_id: int(Id),
+  type: text(z.enum(['comment', 'email_out', 'email_in'])),
+  user_id: int(z.int().meta({ description: '0 for an API key and for an email that was received.' })),
+  user_name: text(z.string().meta({ description: "`API: <key name>` for an API key; the sender's name for an email that was received." })),
+  api_key_id: int(Id.nullable()),
+  content: text(z.string()),
+  attachments: jsonb(z.array(File)),
+  metadata: jsonb(
+    z.record(z.string(), z.unknown()).nullable().meta({ description: 'The status, addresses and times of an email; null for a comment.' }),
+  ),
+  created_at: instant(Instant),
+  updated_at: instant(Instant.nullable().meta({ description: 'Null until edited.' })),
+}
+
 export const RecordComment = z
-  .object({
-    id: Id,
-    table_id: Id,
-    record_id: Id,
-    type: z.enum(['comment', 'email_out', 'email_in']),
-    user_id: z.int().meta({ description: '0 for an API key and for an email that was received.' }),
-    user_name: z.string().meta({ description: "`API: <key name>` for an API key; the sender's name for an email that was received." }),
-    api_key_id: Id.nullable(),
-    content: z.string(),
-    attachments: z.array(File),
-    metadata: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .meta({ description: 'The status, addresses and times of an email; null for a comment.' }),
-    created_at: Instant,
-    updated_at: Instant.nullable().meta({ description: 'Null until edited.' }),
-  })
+  .object(shapeOf(recordCommentColumns))
   .meta({ id: 'RecordComment', description: 'A comment on a record, an email that was sent from it, or a reply to one.' })
 export type RecordComment = z.infer<typeof RecordComment>
-export const AnsweredRecordComment = orWritten(RecordComment)
 
 /** The content of a comment on any subject. The service refuses an empty one unless the comment has files. */
 export const CommentText = z

@@ -2,18 +2,15 @@
 
 import { audit } from '../audit/log.ts'
 import { emitting } from '../events/log.ts'
-import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
+import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
-import { type Composed, composedByShape } from '../platform/database/composed-once.ts'
-import { type Database, empty, ident, raw, type Sql, sql } from '../platform/database/database.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import { PRINTED } from '../platform/database/row-reader.ts'
+import { type Database, empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
-import type { WrittenJson, WrittenList } from '../platform/http/written-json.ts'
+import type { WrittenList } from '../platform/http/written-json.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { type FileEntry, pathsOf, withPresentHosts } from '../platform/stored-files/rows.ts'
-import { asInstantText, formatInstant } from '../platform/time/time.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { releaseFiles } from '../tables/file-references.ts'
 import { type Author, authorOf } from './authorship.ts'
@@ -21,7 +18,7 @@ import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
 import { mentionedIds, newlyMentionedIds } from './mentions.ts'
 import { commented, mentioned } from './notices.ts'
-import { type CommentTable, columnList, type Followable, type PlaceColumn, type Subject, type SubjectIds } from './subject.ts'
+import { type CommentTable, columnList, type Followable, type PlaceColumn, type Subject } from './subject.ts'
 
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
@@ -33,7 +30,7 @@ export async function list<Comment>(
   const found = await db.listPrinted(
     sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
       left join lateral (
-        select id, ${comments.columns} from ${table} where ${belongs} order by id desc limit ${limit} offset ${offset}
+        select ${comments.columns} from ${table} c where ${belongs} order by id desc limit ${limit} offset ${offset}
       ) c on true
       order by c.id desc`,
     'comments:list',
@@ -49,7 +46,7 @@ export async function create<Comment, Attachment>(
   context: Context,
   subject: Subject<Comment, Attachment>,
   given: { content?: string | null | undefined; attachments?: readonly Attachment[] | null | undefined },
-): Promise<WrittenJson<Comment>> {
+): Promise<Comment> {
   const { attachments } = given
   if (given.content == null && !attachments?.length) throw badInput('content', 'is required')
   const content = contentOf(given.content ?? '', attachments ?? [])
@@ -75,59 +72,9 @@ async function insert<Comment>(
   subject: Subject<Comment>,
   content: string,
   attachments: readonly FileEntry[],
-): Promise<WrittenJson<Comment>> {
-  const { user_id: authorId, user_name: authorName, api_key_id: keyId } = authorOf(actor)
-  const notice = commented(subject, content, actor, attachments)
-  const author = { userId: actor.userId, authorId, authorName, keyId }
-  const values = { ...subject.ids, ...author, ...notice, content, attachments: JSON.stringify(attachments), now: formatInstant(now) }
+): Promise<Comment> {
   const mentionIds = mentionedIds(content)
-  const statement =
-    mentionIds.length || isElsewhere(db, subject)
-      ? creating(subject, actor.kind, values, mentionIds.length ? mentioning(subject, mentionIds, content, actor, now) : undefined)
-      : statementFor(subject, actor.kind)(values)
-  const [row] = await db.writeShort<{ [PRINTED]: PrintedCell }>(statement, 'comments:create', subject.writes)
-  if (!row) throw notFound(subject.noun)
-  return subject.writeComment(row[PRINTED])
-}
-
-/** What the statement of a comment binds, beside the ids of its subject. */
-interface Values extends Notice {
-  userId: number
-  authorId: number
-  authorName: string
-  keyId: number | null
-  content: string
-  /** As JSON. */
-  attachments: string
-  now: string
-}
-
-const VALUES = [
-  ...(['userId', 'authorId', 'authorName', 'keyId', 'content', 'attachments', 'now'] as const),
-  ...(['event_type', 'message', 'summary'] as const),
-]
-
-/** The statements that were composed last. The text for a record names its table. */
-const MOST_COMPOSED = 500
-const composed = composedByShape<Values>(MOST_COMPOSED)
-
-/** The statement for a comment that mentions nobody, as most do. */
-function statementFor(subject: Subject, kind: Actor['kind']): Composed<Values> {
-  const names = [...VALUES, ...Object.keys(subject.ids)] as (keyof Values)[]
-  return composed(`${subject.composedFor} ${kind}`, names, (values) =>
-    creating({ ...subject, ...subject.sqlOf(values as unknown as SubjectIds) }, kind, values, undefined),
-  )
-}
-
-/** @param mentions the CTEs of `mentioning`, if anybody is mentioned */
-function creating(
-  subject: Pick<Subject, 'row' | 'followers' | 'comments'>,
-  kind: Actor['kind'],
-  { userId, authorId, authorName, keyId, content, attachments, now, ...notice }: Values,
-  mentions: Sql | undefined,
-): Sql {
-  const actor = { kind, userId }
-  const author = { user_id: authorId, user_name: authorName, api_key_id: keyId }
+  const mentions = mentionIds.length ? mentioning(subject, mentionIds, content, actor, now) : undefined
   const followers = followersToNotify(subject, sql`place`, actor)
   const others = sql`select o.* from (${followers}) o where o.user_id not in (select user_id from mentioned)`
   const events = [
@@ -135,12 +82,18 @@ function creating(
     ...(mentions ? [notificationEvents(sql`mention_notified`)] : []),
     notificationEvents(sql`notified`),
   ]
-  return sql`with place as (${locked(subject)}),
-      added as (${inserting(subject, { author, content, attachments }, now)}),
+  const [row] = await db.writeShort<Comment>(
+    sql`with place as (${locked(subject)}),
+      added as (${inserting(subject, { author: authorOf(actor), content, attachments }, now)}),
       ${mentions ? sql`${mentions},` : empty}
-      notified as (${notifying(mentions ? others : followers, notice, actor, now)}),
+      notified as (${notifying(mentions ? others : followers, commented(subject, content, actor, attachments), actor, now)}),
       emitted as (${emitting(events, now)})
-      select id as ${ident(PRINTED)}, ${subject.comments.columns} from added`
+      select ${subject.comments.columns} from added c`,
+    'comments:create',
+    subject.writes,
+  )
+  if (!row) throw notFound(subject.noun)
+  return row
 }
 
 /** The row of the subject, locked: a concurrent deletion of the subject waits, or is waited for, and then nothing is inserted. */
@@ -165,8 +118,7 @@ const isElsewhere = (db: Database, { record }: Followable): boolean => record !=
 interface InsertedComment {
   author: Author
   content: string
-  /** As JSON. */
-  attachments: string
+  attachments: readonly FileEntry[]
   /** Of an email only. */
   email?: { type: 'email_out' | 'email_in'; metadata: object }
 }
@@ -175,12 +127,12 @@ interface InsertedComment {
 export const inserting = (
   { comments }: Pick<Subject, 'comments'>,
   { author, content, attachments, email }: InsertedComment,
-  now: Date | string,
+  now: Date,
 ): Sql => sql`
   insert into ${raw(comments.name)}
     (${raw(comments.place.join(', '))}, user_id, user_name, api_key_id, content, attachments, created_at${email ? sql`, type, metadata` : empty})
   select ${columnList(comments.place, 'l')}, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int, ${content},
-    ${attachments}::jsonb, ${asInstantText(now)}::timestamp
+    ${JSON.stringify(attachments)}::jsonb, ${formatInstant(now)}::timestamp
     ${email ? sql`, ${email.type}, ${JSON.stringify(email.metadata)}::jsonb` : empty}
   from place l returning *`
 
@@ -195,7 +147,7 @@ const mentioning = (subject: Subject, ids: readonly number[], content: string, a
   ),
   subscribed as (${subscribing(subject.subscriptions, sql`select * from place, mentioned`, now)}),
   mention_notified as (${notifying(
-    sql`select * from place, mentioned where user_id is distinct from ${actingUserId(actor)}::int`,
+    sql`select * from place, mentioned where user_id is distinct from ${actingUserId(actor)}`,
     mentioned(subject, content, actor),
     actor,
     now,
@@ -237,7 +189,7 @@ async function updateLocked<Comment>(
       ),
       ${mentioning(subject, newlyMentionedIds(current.content, content), content, actor, now)},
       emitted as (${emitting([commentEvents('comment.updated', sql`changed`, sql`place`), notificationEvents(sql`mention_notified`)], now)})
-      select id, ${subject.comments.columns} from changed`,
+      select ${subject.comments.columns} from changed c`,
     'comments:update',
   )
   return row as Comment

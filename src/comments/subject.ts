@@ -7,9 +7,7 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource, Right } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import type { WriteList } from '../platform/http/row-json.ts'
-import type { WrittenJson } from '../platform/http/written-json.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 
 /** The columns of `Followable.row`. Those that do not apply to a subject are null. */
@@ -24,7 +22,7 @@ interface OwnedTable<Name extends string> {
 export type SubscriptionTable = OwnedTable<'subscriptions' | 'task_subscribers'>
 
 export interface CommentTable extends OwnedTable<'record_comments' | 'task_comments'> {
-  /** The columns of a comment on the wire, behind its id. */
+  /** The columns of a comment `c` on the wire. */
   columns: Sql
   /** The type of a row `c`. A comment of another type than `comment` is an email, which nobody edits. */
   type: Sql
@@ -45,9 +43,6 @@ export interface Followable {
   followers: Sql
 }
 
-/** The ids of a subject that its SQL binds. */
-export type SubjectIds = Readonly<Record<string, number>>
-
 /** A record or a task. */
 export interface Subject<Comment = unknown, Attachment = unknown> extends Followable {
   comments: CommentTable
@@ -55,11 +50,6 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   recordId: number | null
   /** The group of its writes (`writeShort`). */
   writes: string
-  /** What the text of `sqlOf` depends on: a statement is composed once for all subjects that have the same. */
-  composedFor: string
-  ids: SubjectIds
-  /** `row` and `followers` of the subject with these ids. */
-  sqlOf(ids: SubjectIds): Pick<Followable, 'row' | 'followers'>
   /** How notifications name it: `the task “Call back”`. */
   title: string
   notices: { comment: NotificationType; mention: NotificationType }
@@ -67,10 +57,8 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   canBeMentioned(user: Sql): Sql
   /** @throws AppError 400 for a file that was not uploaded for comments on the subject */
   findAttachments(context: Context, given: readonly Attachment[]): Promise<FileEntry[]>
-  /** Writes rows of the id and the table's `columns` as the reader may see them. */
+  /** Writes rows of the table's `columns` as the reader may see them. */
   writeCommentsFor(reader: Actor): WriteList<Comment>
-  /** Writes a comment that the acting user has just made, from its id on. */
-  writeComment(cell: PrintedCell): WrittenJson<Comment>
 }
 
 /** How a request names a comment on a subject, and who may delete the comments of others. */

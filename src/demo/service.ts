@@ -140,7 +140,7 @@ async function addTasks(asOwner: Context, asMember: Context, table: TableRef, re
   const today = localDate(asOwner.now, asOwner.actor.timeZone)
   const onContact = async (context: Context, index: number, task: NewTask): Promise<Task> => {
     const place = { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }
-    return objectOf((await createTask(context, place, task)).value)
+    return (await createTask(context, place, task)).value
   }
   const { userId: memberId, name: memberName } = asMember.actor
 

@@ -4,7 +4,8 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Database, join, raw, type Sql, sql } from '../platform/database/database.ts'
-import { asInstantText, formatInstant } from '../platform/time/time.ts'
+import { type Given, timestamp } from '../platform/database/prepare.ts'
+import { formatInstant } from '../platform/time/time.ts'
 import type { Settings } from '../settings.ts'
 
 export const EVENT_TYPES = [
@@ -29,9 +30,9 @@ const WRITES = 'insert into events'
  * @param rows each selects type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, in this order. The audience is
  * null if the place or the task decides who may see the event
  */
-export const emitting = (rows: readonly Sql[], now: Date | string): Sql => sql`
+export const emitting = (rows: readonly Sql[], now: Given<Date>): Sql => sql`
   insert into events (type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, at)
-  select e.*, ${asInstantText(now)}::timestamp from (${join([...rows], ' union all ')}) e`
+  select e.*, ${timestamp(now)} from (${join([...rows], ' union all ')}) e`
 
 /** The channel on which processes notify each other of new events. */
 export const CHANNEL = 'gridpost_events'

@@ -1,7 +1,8 @@
 /** Writes notifications in the transaction of the change that they report (contract.md §4, Notifications). */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
-import { asInstantText, formatInstant } from '../platform/time/time.ts'
+import { type Given, timestamp } from '../platform/database/prepare.ts'
+import { formatInstant } from '../platform/time/time.ts'
 
 export type NotificationType =
   | 'TASK_ASSIGNED'
@@ -24,8 +25,14 @@ export interface Notice {
 }
 
 /** The acting user. Null for an account key, so that the account's owner is notified of its changes, too. */
-export const actingUserId = ({ kind, userId }: Pick<Actor, 'kind' | 'userId'>): number | null =>
-  kind === 'session' || kind === 'personal' ? userId : null
+export const actingUserId = ({ kind, userId }: Acting): Sql =>
+  kind === 'session' || kind === 'personal' ? sql`${userId}::int` : sql`null::int`
+
+/** Who acts, in a statement. */
+export interface Acting {
+  kind: Actor['kind']
+  userId: Given<number>
+}
 
 /** The name of the actor in a message. */
 export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 'account' ? `API: ${keyName}` : name)
@@ -37,14 +44,14 @@ export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 
  */
 export function notifying(
   recipients: Sql,
-  { event_type, message, summary }: Notice,
-  actor: Pick<Actor, 'kind' | 'userId'>,
-  now: Date | string,
+  { event_type, message, summary }: { [Part in keyof Notice]: Given<Notice[Part]> },
+  actor: Acting,
+  now: Given<Date>,
 ): Sql {
   return sql`insert into notifications
     (user_id, actor_user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
-    select r.user_id, ${actingUserId(actor)}::int, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id,
-      ${event_type}, ${message}, ${summary}, ${PLACE}, ${asInstantText(now)}::timestamp
+    select r.user_id, ${actingUserId(actor)}, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id,
+      ${event_type}, ${message}, ${summary}, ${PLACE}, ${timestamp(now)}
     from (${recipients}) r
     returning user_id, account_id, space_id, table_id, record_id, task_id`
 }

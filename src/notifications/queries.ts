@@ -1,10 +1,11 @@
 import type { PrincipalSelect } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
-import { asNumber, asText, listWriter } from '../platform/http/row-json.ts'
+import { selectColumns } from '../platform/http/columns.ts'
+import { listWriter } from '../platform/http/row-json.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
 import { isMember } from '../spaces/membership.ts'
-import type { Notification, NotificationQuery } from './schema.ts'
+import { type Notification, type NotificationQuery, notificationColumns } from './schema.ts'
 
 /** An actor, or the principal of the same statement. */
 type NotificationReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
@@ -20,9 +21,7 @@ export async function listNotifications(
     // The total is counted separately, so that a page beyond the end has it, too.
     sql`select page.*, c.total from (select count(*) as total from notifications n where ${mine}) c
       left join lateral (
-        select n.id, n.user_id, n.actor_user_id, n.account_id, n.space_id, n.table_id, n.record_id, n.task_id, n.event_type,
-          n.message, n.url, n.summary, n.seen_at, n.read_at, n.created_at
-        from notifications n where ${mine} order by n.id desc limit ${limit} offset ${offset}
+        select ${COLUMNS} from notifications n where ${mine} order by n.id desc limit ${limit} offset ${offset}
       ) page on true
       order by page.id desc`,
     'notifications:list',
@@ -30,23 +29,8 @@ export async function listNotifications(
   return writeNotifications(found)
 }
 
-const writeNotifications = listWriter<Notification>({
-  id: asNumber,
-  user_id: asNumber,
-  actor_user_id: asNumber,
-  account_id: asNumber,
-  space_id: asNumber,
-  table_id: asNumber,
-  record_id: asNumber,
-  task_id: asNumber,
-  event_type: asText,
-  message: asText,
-  url: asText,
-  summary: asText,
-  seen_at: asText,
-  read_at: asText,
-  created_at: asText,
-})
+const COLUMNS = selectColumns(notificationColumns, 'n')
+const writeNotifications = listWriter<Notification>(notificationColumns)
 
 /** Counts only notifications about tasks and records that the user may read. */
 export async function countUnread(db: Database, actor: Actor): Promise<number> {

@@ -1,25 +1,30 @@
 import { z } from 'zod'
+import { instant, int, shapeOf, text } from '../platform/http/columns.ts'
 import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
 import { orDefault } from '../platform/http/validation-messages.ts'
 
+export const notificationColumns = {
+  id: int(Id),
+  user_id: int(Id),
+  actor_user_id: int(
+    Id.nullable().meta({ description: 'The user who made the change; null for an account key and for the service itself.' }),
+  ),
+  account_id: int(Id),
+  space_id: int(Id.nullable()),
+  table_id: int(Id.nullable()),
+  record_id: int(Id.nullable()),
+  task_id: int(Id.nullable()),
+  event_type: text(z.string().meta({ example: 'TASK_ASSIGNED' })),
+  message: text(z.string().meta({ description: 'The change, as a sentence.' })),
+  url: text(z.string().meta({ description: 'The path of the task or record in a frontend.' })),
+  summary: text(z.string().meta({ description: 'The task or record, as a sentence.' })),
+  seen_at: instant(Instant.nullable()),
+  read_at: instant(Instant.nullable()),
+  created_at: instant(Instant),
+}
+
 export const Notification = z
-  .strictObject({
-    id: Id,
-    user_id: Id,
-    actor_user_id: Id.nullable().meta({ description: 'The user who made the change; null for an account key and for the service itself.' }),
-    account_id: Id,
-    space_id: Id.nullable(),
-    table_id: Id.nullable(),
-    record_id: Id.nullable(),
-    task_id: Id.nullable(),
-    event_type: z.string().meta({ example: 'TASK_ASSIGNED' }),
-    message: z.string().meta({ description: 'The change, as a sentence.' }),
-    url: z.string().meta({ description: 'The path of the task or record in a frontend.' }),
-    summary: z.string().meta({ description: 'The task or record, as a sentence.' }),
-    seen_at: Instant.nullable(),
-    read_at: Instant.nullable(),
-    created_at: Instant,
-  })
+  .strictObject(shapeOf(notificationColumns))
   .meta({ id: 'Notification', description: 'A message to a user about a change of a task or a record.' })
 export type Notification = z.infer<typeof Notification>
 

@@ -5,22 +5,19 @@ import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
-import { type Composed, composedByShape } from '../platform/database/composed-once.ts'
-import { empty, ident, recordsOf, type Sql, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import { PRINTED } from '../platform/database/row-reader.ts'
+import { empty, recordsOf, type Sql, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
+import { constant, type Given, type Parameters, prepare } from '../platform/database/prepare.ts'
+import { type Inserted, insertion } from '../platform/http/columns.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
-import type { WrittenJson } from '../platform/http/written-json.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import { bind, stagedEntries } from './files/attachments.ts'
 import { assigned } from './notices.ts'
 import { findPerson, inputOf, type NamedPerson, namedPerson, OUT_OF_REACH } from './people.ts'
-import { taskColumns } from './queries.ts'
+import { onWire, TASK_COLUMNS } from './queries.ts'
 import { isPast, reminderAt } from './reminders/reminder.ts'
-import type { NewTask, Task } from './schema.ts'
-import { writeTask } from './task-json.ts'
+import { type NewTask, type StoredTask, type Task, taskColumns } from './schema.ts'
 
 /** The record that a new task is on. Null in its place stands for a standalone task. */
 export interface TaskPlace {
@@ -33,7 +30,7 @@ export interface TaskPlace {
 export interface CreatedTask {
   id: number
   version: number
-  value: Task | WrittenJson<Task>
+  value: Task
 }
 
 /**
@@ -50,7 +47,7 @@ export async function createNew(context: Context, place: TaskPlace | null, input
     if (!task) return null
     const entries = await bind(context, task.id, staged)
     await context.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
-    return { ...task, value: { ...task.value.toJSON(), attachments: entries } }
+    return { ...task, value: { ...task.value, attachments: entries } }
   })
 }
 
@@ -61,10 +58,8 @@ interface People {
   assigner: NamedPerson | null
 }
 
-type InsertedTask = CreatedTask & { value: WrittenJson<Task> }
-
 /** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
-function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<InsertedTask | null> {
+function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<CreatedTask | null> {
   if (!place || !context.db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
   const { db, transaction } = context
   return transaction(async () => {
@@ -78,12 +73,7 @@ function insert(context: Context, place: TaskPlace | null, input: NewTask): Prom
  * Inserts the task, its subscriptions, the notification of its assignee and the events in one statement.
  * @param lockIn the table whose record the statement locks; null if it is locked already, or there is none
  */
-async function insertIfLive(
-  context: Context,
-  place: TaskPlace | null,
-  input: NewTask,
-  lockIn: number | null,
-): Promise<InsertedTask | null> {
+async function insertIfLive(context: Context, place: TaskPlace | null, input: NewTask, lockIn: number | null): Promise<CreatedTask | null> {
   const { db, actor } = context
   const people: People = {
     assignee: namedPerson(input.assignee_user_id, input.assignee_email),
@@ -98,14 +88,13 @@ async function insertIfLive(
     hasExternalId: input.external_id != null,
   }
   const [row] = await db.writeShort<Created>(
-    statementFor(shape)(valuesOf(context, place, input, people)),
+    creating(shape, valuesOf(context, place, input, people)),
     'tasks:create',
     place ? writesOfTable(place.table_id) : writesOfAccount(actor.accountId),
   )
   if (!row?.is_live) throw notFound('Record')
   requirePeople(row, people, place)
-  const { task_id: id, version, [PRINTED]: cell } = row
-  return id === null ? null : { id, version, value: writeTask(cell) }
+  return row.id === null ? null : { id: row.id, version: row.version, value: onWire(row) }
 }
 
 /** Everything that the text of the statement depends on. */
@@ -118,124 +107,100 @@ interface Shape {
   hasExternalId: boolean
 }
 
-/** The statements that were composed last. The text of a record's task names the table of the record. */
-const MOST_COMPOSED = 500
-const composed = composedByShape<Values>(MOST_COMPOSED)
-
-const statementFor = (shape: Shape): Composed<Values> => composed(Object.values(shape).join(), VALUES, (values) => creating(shape, values))
+/** The columns whose values the statement computes. */
+type Computed = 'creator_user_id' | 'assignee_user_id' | 'attachments' | 'created_at' | 'updated_at'
 
 /** What each run binds. */
-interface Values {
-  accountId: number
-  userId: number
-  isOwner: boolean
-  spaceId: number | null
-  tableId: number | null
-  recordId: number | null
-  assigneeId: number | null
-  assigneeEmail: string | null
-  assignerId: number | null
-  assignerEmail: string | null
-  notifyAssigner: boolean
-  title: string
-  details: string | null
-  dueDate: string | null
-  dueTime: string | null
-  offsetMins: number | null
-  reminderTime: string | null
-  reminder: string | null
-  isMissed: boolean
-  externalId: string | null
+interface Values extends Omit<Inserted<typeof taskColumns>, Computed> {
+  user_id: number
+  is_owner: boolean
+  assignee_id: number | null
+  assignee_email: string | null
+  assigner_id: number | null
+  assigner_email: string | null
+  notify_assigner: boolean
+  is_missed: boolean
   message: string
   summary: string
   now: string
 }
 
-const VALUES = [
-  ...(['accountId', 'userId', 'isOwner', 'spaceId', 'tableId', 'recordId', 'assigneeId', 'assigneeEmail'] as const),
-  ...(['assignerId', 'assignerEmail', 'notifyAssigner', 'title', 'details', 'dueDate', 'dueTime', 'offsetMins'] as const),
-  ...(['reminderTime', 'reminder', 'isMissed', 'externalId', 'message', 'summary', 'now'] as const),
-]
-
 function valuesOf({ actor, now }: Context, place: TaskPlace | null, input: NewTask, { assignee, assigner }: People): Values {
   const { due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = input
-  const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
+  const reminder_at = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
   const { message, summary } = assigned(input, actor)
   return {
-    accountId: actor.accountId,
-    userId: actor.userId,
-    isOwner: actor.isOwner,
-    spaceId: place?.space_id ?? null,
-    tableId: place?.table_id ?? null,
-    recordId: place?.record_id ?? null,
-    assigneeId: assignee?.id ?? null,
-    assigneeEmail: assignee?.email ?? null,
-    assignerId: assigner?.id ?? null,
-    assignerEmail: assigner?.email ?? null,
-    notifyAssigner: input.notify_assigner ?? true,
-    title: input.title,
-    details: input.details ?? null,
-    dueDate: due_date,
-    dueTime: due_time,
-    offsetMins: reminder_offset_mins,
-    reminderTime: reminder_time,
-    reminder,
-    isMissed: isPast(reminder, now),
-    externalId: input.external_id ?? null,
-    message,
-    summary,
-    now: formatInstant(now),
+    ...{ account_id: actor.accountId, user_id: actor.userId, is_owner: actor.isOwner },
+    ...{ space_id: place?.space_id ?? null, table_id: place?.table_id ?? null, record_id: place?.record_id ?? null },
+    ...{ assignee_id: assignee?.id ?? null, assignee_email: assignee?.email ?? null },
+    ...{ assigner_id: assigner?.id ?? null, assigner_email: assigner?.email ?? null, notify_assigner: input.notify_assigner ?? true },
+    ...{ title: input.title, details: input.details ?? null, external_id: input.external_id ?? null },
+    ...{ due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, is_missed: isPast(reminder_at, now) },
+    ...{ message, summary, now: formatInstant(now) },
   }
 }
 
-type Acting = Pick<Actor, 'kind' | 'accountId' | 'userId' | 'isOwner'>
+/** Of the acting user, as parameters of the statement. */
+interface Acting {
+  kind: Actor['kind']
+  accountId: Sql
+  userId: Sql
+  isOwner: Sql
+}
 
-function creating(shape: Shape, values: Values): Sql {
-  const { accountId, userId, isOwner, now, message, summary } = values
-  const actor: Acting = { kind: shape.kind, accountId, userId, isOwner }
-  return sql`with live as (${shape.lockIn === null ? NOTHING_TO_LOCK : lockedRecord(shape.lockIn, values.recordId)}),
-    people as (${findPeople(shape, values, actor)}),
-    new_task as (${inserting(shape, values, actor)}),
+/** The statements that were used last. The text of a record's task names the table of the record. */
+const MOST_PREPARED = 500
+
+const creating = prepare<Shape, Values>(MOST_PREPARED, (p, shape) => {
+  const { now, message, summary } = p
+  const actor: Acting = { kind: shape.kind, accountId: p.account_id, userId: p.user_id, isOwner: p.is_owner }
+  return sql`with live as (${shape.lockIn === null ? NOTHING_TO_LOCK : lockedRecord(shape.lockIn, p.record_id)}),
+    people as (${findPeople(shape, p, actor)}),
+    new_task as (${inserting(shape, p, actor)}),
     subscribed as (${subscribingFirst(
       taskSubscriptions,
       sql`select id as task_id, assignee_user_id as user_id from new_task
-        union all select id, creator_user_id from new_task where ${values.notifyAssigner} and creator_user_id <> assignee_user_id`,
+        union all select id, creator_user_id from new_task where ${p.notify_assigner} and creator_user_id <> assignee_user_id`,
       now,
     )}),
     notified as (${notifying(
       sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from new_task
-        where assignee_user_id is distinct from ${actingUserId(actor)}::int`,
-      { event_type: 'TASK_ASSIGNED', message, summary },
+        where assignee_user_id is distinct from ${actingUserId(actor)}`,
+      { event_type: constant('TASK_ASSIGNED'), message, summary },
       actor,
       now,
     )}),
     emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
     select people.*, ${shape.namesAssigner ? canBeAssigner(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live,
-      k.id as task_id, k.version, ${taskColumns(sql`k`, ident(PRINTED))}
+      k.version, ${TASK_COLUMNS}
     from people left join new_task k on true`
-}
+})
 
 /** Selects the ids of the people, null for one who cannot be reached. The acting user need not be searched for. */
-function findPeople(shape: Shape, values: Values, actor: Acting): Sql {
-  const spaceId = shape.isOnRecord ? values.spaceId : null
-  const found = (id: number | null, email: string | null) => sql`(${findPerson({ id, email } as NamedPerson, spaceId, actor)})`
+function findPeople(shape: Shape, p: Parameters<Values>, actor: Acting): Sql {
+  const spaceId = shape.isOnRecord ? p.space_id : null
+  const found = (id: Sql, email: Sql) => sql`(${findPerson({ id, email }, spaceId, actor)})`
   return sql`
-    select ${shape.namesAssignee ? found(values.assigneeId, values.assigneeEmail) : sql`${actor.userId}::int`} as found_assignee_id,
-      ${shape.namesAssigner ? found(values.assignerId, values.assignerEmail) : sql`null::int`} as found_assigner_id`
+    select ${shape.namesAssignee ? found(p.assignee_id, p.assignee_email) : sql`${p.user_id}::int`} as found_assignee_id,
+      ${shape.namesAssigner ? found(p.assigner_id, p.assigner_email) : sql`null::int`} as found_assigner_id`
 }
 
 /** The statement that inserts the task, unless `live` or the people are missing. It returns the row. */
-function inserting(shape: Shape, values: Values, actor: Acting): Sql {
-  const at = sql`${values.now}::timestamp`
+function inserting(shape: Shape, p: Parameters<Values>, actor: Acting): Sql {
+  const { names, values } = insertion(
+    taskColumns,
+    p,
+    {
+      creator_user_id: sql`coalesce(found_assigner_id, ${ownerByDefault(actor)})`,
+      assignee_user_id: sql`found_assignee_id`,
+      attachments: sql`'[]'`,
+      created_at: p.now,
+      updated_at: p.now,
+    } satisfies Record<Computed, Sql>,
+    { reminder_missed: p.is_missed },
+  )
   return sql`
-    insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
-      due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed,
-      external_id, created_at, updated_at)
-    select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
-      ${values.spaceId}::int, ${values.tableId}::int, ${values.recordId}::int, ${values.title}, ${values.details},
-      ${values.dueDate}::date, ${values.dueTime}::time, ${values.offsetMins}::int, ${values.reminderTime}::time,
-      ${values.reminder}::timestamp, ${values.isMissed}, ${values.externalId}::text, ${at}, ${at}
-    from people, live
+    insert into tasks (${names}) select ${values} from people, live
     where found_assignee_id is not null ${shape.namesAssigner ? sql`and found_assigner_id is not null and ${canBeAssigner(actor)}` : empty}
     -- Of two concurrent requests with one external_id, the second waits for the first and inserts nothing.
     ${shape.hasExternalId ? sql`on conflict do nothing` : empty}
@@ -247,13 +212,8 @@ interface FoundPeople {
   found_assigner_id: number | null
   may_assign: boolean
 }
-interface Created extends FoundPeople {
-  is_live: boolean
-  /** Null if the task was not inserted. */
-  task_id: number | null
-  version: number
-  [PRINTED]: PrintedCell
-}
+/** The columns of the task are null if it was not inserted. */
+type Created = FoundPeople & { is_live: boolean } & (StoredTask | { [Name in keyof StoredTask]: null })
 
 /** @throws AppError 400 for a person who cannot be reached, or who may not be the assigner */
 function requirePeople({ found_assignee_id, found_assigner_id, may_assign }: FoundPeople, people: People, place: TaskPlace | null): void {
@@ -266,7 +226,7 @@ function requirePeople({ found_assignee_id, found_assigner_id, may_assign }: Fou
 /** Selects a row if the record still exists, and locks it: a concurrent deletion happens before the insert, or deletes the task, too. */
 export const lockedPlace = (place: TaskPlace | null): Sql => (place ? lockedRecord(place.table_id, place.record_id) : NOTHING_TO_LOCK)
 
-const lockedRecord = (tableId: number, recordId: number | null): Sql =>
+const lockedRecord = (tableId: number, recordId: Given<number>): Sql =>
   sql`select id from ${recordsOf(tableId)} where id = ${recordId} for key share`
 const NOTHING_TO_LOCK = sql`select 1 as id`
 

@@ -4,18 +4,14 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { callers, type Resource } from '../platform/access/authorize.ts'
 import type { Answer } from '../platform/answer.ts'
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
-import { composedOnce } from '../platform/database/composed-once.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import { PRINTED } from '../platform/database/row-reader.ts'
+import { selectForJson } from '../platform/http/columns.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
-import type { WrittenJson } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
 import { ofTask, type TaskRow, taskResource } from './procedure.ts'
-import { taskColumns } from './queries.ts'
-import type { TaskDetail } from './schema.ts'
-import { writeTaskDetail } from './task-json.ts'
+import { onWire, TASK_COLUMNS } from './queries.ts'
+import { type StoredTask, type Task, type TaskDetail, taskCommentColumns } from './schema.ts'
 
 /**
  * The number of comments in a task's detail (api.md, Limits). It is a literal, because PostgreSQL supposes that a bound limit returns a tenth of the
@@ -23,7 +19,8 @@ import { writeTaskDetail } from './task-json.ts'
  */
 const RECENT_COMMENTS = sql`20`
 
-export type WrittenDetail = Answer<WrittenJson<TaskDetail>>
+/** A task with everything that its page shows, and its version. */
+export type DetailRow = StoredTask & Omit<TaskDetail, keyof Task>
 
 // ── what is read ────────────────────────────────────────────────────────────
 
@@ -39,19 +36,16 @@ interface DetailSources {
   title: Sql
 }
 
-/**
- * The version of task `k`, and the columns that `writeTaskDetail` writes. What is a list there is printed as finished JSON: `row_to_json` prints no
- * blanks, and escapes as JSON.stringify does.
- */
+/** The columns of a `DetailRow` of task `k`. */
 const detailColumns = ({ taskId, userId, tableName, title }: DetailSources): Sql => sql`
-  k.version as ${ident(PRINTED)}, ${taskColumns(sql`k`)},
+  k.version, ${TASK_COLUMNS},
   (select count(*) from task_comments c where c.task_id = ${taskId}) as comment_count,
-  array_to_json(f.subscribers) as subscribers, (${userId} = any(f.subscribers))::text as subscribed,
+  f.subscribers, ${userId} = any(f.subscribers) as subscribed,
   ${tableName} as table_name, ${title} as record_title,
-  (select coalesce('[' || string_agg(row_to_json(c.*)::text, ',' order by c.id desc) || ']', '[]') from (
-    select c.id, c.task_id, c.content, c.user_id, c.user_name, c.api_key_id, c.attachments, c.created_at::text as created_at,
-      c.updated_at::text as updated_at
-    from task_comments c where c.task_id = ${taskId} order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments`
+  (select coalesce(json_agg(c.* order by c.id desc), '[]') from (
+    select ${COMMENT_COLUMNS} from task_comments c where c.task_id = ${taskId} order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments`
+
+const COMMENT_COLUMNS = selectForJson(taskCommentColumns, 'c')
 
 /** Selects the title of the record. */
 const titleIn = (table: TableDef, recordId: Sql): Sql => {
@@ -71,21 +65,25 @@ export async function getTask(
   { userId }: Actor,
   task: TaskRow,
   table: TableDef | undefined,
-): Promise<WrittenDetail | undefined> {
+): Promise<Answer<TaskDetail> | undefined> {
   const { task_id: taskId, table_name: tableName, record_id: recordId } = task
   const isElsewhere = table !== undefined && db.isElsewhere(table.id)
-  const title = isElsewhere ? await titleElsewhere(db, table, recordId) : null
-  const detail = table && !isElsewhere ? detailInTable(table) : detailWithTitle
-  const rows = await db.readShortPrinted(detail({ userId, taskId, tableName, recordId, title }), 'tasks:get')
+  const title =
+    table && !isElsewhere ? titleIn(table, sql`${recordId}`) : sql`${isElsewhere ? await titleElsewhere(db, table, recordId) : null}::text`
+  const columns = detailColumns({ taskId: OF_TASK, userId: sql`${userId}::int`, tableName: sql`${tableName}::text`, title })
+  const [row] = await db.readShort<DetailRow>(
+    sql`select ${columns} from tasks k ${subscribersOf(OF_TASK)} where k.id = ${taskId}`,
+    'tasks:get',
+  )
   tablesOfTasks(db).set(taskId, table?.id ?? null)
-  return rows.length ? answerFrom(rows.firstCell()) : undefined
+  return row && answerFrom(row)
 }
 
-/** The answer. @param cell the first of `detailColumns` */
-export function answerFrom(cell: PrintedCell): WrittenDetail {
-  const version = cell.int()
-  cell.next()
-  return { value: writeTaskDetail(cell), version }
+const OF_TASK = sql`k.id`
+
+export function answerFrom(row: DetailRow): Answer<TaskDetail> {
+  const { version, comment_count, subscribers, subscribed, table_name, record_title, recent_comments } = row
+  return { value: { ...onWire(row), comment_count, subscribers, subscribed, table_name, record_title, recent_comments }, version }
 }
 
 async function titleElsewhere(db: Database, table: TableDef, recordId: number | null): Promise<string | null> {
@@ -95,27 +93,6 @@ async function titleElsewhere(db: Database, table: TableDef, recordId: number | 
   const [record] = await db.records(table.id).readShort<{ title: string | null }>(statement, `title:${table.version}`)
   return record?.title ?? null
 }
-
-interface DetailValues {
-  userId: number
-  taskId: number
-  tableName: string | null
-  recordId: number | null
-  /** Of a record on another server. */
-  title: string | null
-}
-
-const OF_TASK = { taskId: sql`k.id` }
-
-const detailWith = (title: (values: DetailValues) => Sql) =>
-  composedOnce<DetailValues>(['userId', 'taskId', 'tableName', 'recordId', 'title'], (values) => {
-    const { userId, tableName } = values
-    const columns = detailColumns({ ...OF_TASK, userId: sql`${userId}::int`, tableName: sql`${tableName}::text`, title: title(values) })
-    return sql`select ${columns} from tasks k ${subscribersOf(OF_TASK.taskId)} where k.id = ${values.taskId}`
-  })
-
-const detailWithTitle = detailWith(({ title }) => sql`${title}::text`)
-const detailInTable = memo((table: TableDef) => detailWith(({ recordId }) => titleIn(table, sql`${recordId}`)))
 
 // ── in the statement of the access check ────────────────────────────────────
 
@@ -133,11 +110,10 @@ function placeOf({ task_id: taskId = 0 }: Record<string, number>, db: Database):
   return (db.isElsewhere(tableId) ? undefined : guessedDefinition(db, tableId)) ?? UNSEEN
 }
 
-interface ShownTask extends TaskRow {
+/** With the columns of a `DetailRow`, if `is_shown`. */
+type ShownTask = TaskRow & {
   /** Whether the place and the definition by which the task was read are the real ones. */
   is_shown?: boolean
-  /** The first of `detailColumns`. */
-  [PRINTED]?: PrintedCell
 }
 
 const PRINCIPAL_ID = sql`p.p_user_id`
@@ -161,9 +137,9 @@ const shownTaskResource: Resource<ShownTask> = {
   fallback: taskResource as Resource<ShownTask>,
 }
 
-/** For a procedure that reads the task `task_id`; `shown` are its columns for `answerFrom`, if the check has read them. */
+/** For a procedure that reads the task `task_id`; `shown` is the whole task, if the check has read it. */
 export const shownTaskProcedure = () =>
   resourceProcedure(shownTaskResource, 'read', callers.any, {}, (task) => ({
     task: task as TaskRow,
-    shown: task.is_shown ? task[PRINTED] : undefined,
+    shown: task.is_shown ? (task as TaskRow & DetailRow) : undefined,
   }))

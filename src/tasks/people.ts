@@ -1,9 +1,10 @@
 /** The users who can be assignee or assigner of a task, or be mentioned in its comments. As SQL, so that no extra query is needed. */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
+import type { Given } from '../platform/database/prepare.ts'
 import { isMember } from '../spaces/membership.ts'
 
-type Searcher = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
+type Searcher = { [Part in 'accountId' | 'userId' | 'isOwner']: Given<Actor[Part]> }
 
 /** True for the acting user and for users who share a space with them. The owner of the account is in every space. */
 const sharesSpace = (user: Sql, { userId, isOwner }: Searcher): Sql => sql`(
@@ -15,11 +16,14 @@ const sharesSpace = (user: Sql, { userId, isOwner }: Searcher): Sql => sql`(
       and ${isMember(user, sql`s.id`)}))`
 
 /** True for members of the space; for a standalone task, for users who share a space with the acting user. */
-export const isReachable = (user: Sql, spaceId: number | null, actor: Searcher): Sql =>
+export const isReachable = (user: Sql, spaceId: Given<number> | null, actor: Searcher): Sql =>
   spaceId === null ? sharesSpace(user, actor) : isMember(user, sql`${spaceId}::int`)
 
 /** A user as a request names them: by id or, without an id, by email address. */
 export type NamedPerson = { id: number; email: null } | { id: null; email: string }
+
+/** The same as parameters of a statement, of which one is null. */
+type NamedBy = { id: Given<number> | null; email: Given<string> | null }
 
 /** Null when the request names nobody. */
 export function namedPerson(id: number | null | undefined, email: string | null | undefined): NamedPerson | null {
@@ -28,7 +32,7 @@ export function namedPerson(id: number | null | undefined, email: string | null 
 }
 
 /** Selects the id of the user, or no row if the actor cannot reach them. */
-export const findPerson = ({ id, email }: NamedPerson, spaceId: number | null, actor: Searcher): Sql => sql`
+export const findPerson = ({ id, email }: NamedBy, spaceId: Given<number> | null, actor: Searcher): Sql => sql`
   select u.id from users u
   where u.account_id = ${actor.accountId} and u.status <> 'deleted' and (u.id = ${id}::int or u.email = ${email}::text)
     and ${isReachable(sql`u`, spaceId, actor)}`

@@ -1,27 +1,13 @@
 import { canSee } from '../notifications/queries.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
+import { type StoredRow, selectColumns, wireOf } from '../platform/http/columns.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
-import type { Task, TaskCount } from './schema.ts'
+import { type TaskCount, taskColumns } from './schema.ts'
 
-/** The columns on the wire. @param k alias of a row of tasks @param first another name for the first of them, the id */
-export const taskColumns = (
-  k: Sql,
-  first = sql`id`,
-): Sql => sql`${k}.id as ${first}, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
-  ${k}.table_id, ${k}.record_id, ${k}.title, ${k}.details, ${k}.due_date, ${k}.due_time, ${k}.reminder_offset_mins, ${k}.reminder_time,
-  ${k}.reminder_at, ${k}.reminder_sent_at, ${k}.status, ${k}.completed_at, ${k}.completed_by_user_id, ${k}.created_at, ${k}.updated_at,
-  ${k}.attachments, ${k}.external_id`
+/** The columns of a task `k` on the wire. */
+export const TASK_COLUMNS = selectColumns(taskColumns, 'k')
 
-/** A row without what only the wire has. */
-export type Stored<Row extends Task> = Omit<Row, 'external_id'> & { external_id: string | null }
-/** A stored row with its version. */
-export type StoredTask = Stored<Task> & { version: number }
-
-/** The task on the wire, without an external_id that is null (contract.md §4). */
-export function onWire<Row extends { external_id: string | null }>({ external_id, ...row }: Row): OnWire<Row> {
-  return external_id === null ? row : { ...row, external_id }
-}
-type OnWire<Row> = Omit<Row, 'external_id'> & { external_id?: string }
+export const onWire = wireOf(taskColumns)
 
 /** The tasks of a list with `updated_since`, and their tombstones. */
 export interface ChangeSource {
@@ -32,7 +18,7 @@ export interface ChangeSource {
 }
 
 /** A changed or deleted task, with the instant of the change. */
-export type ChangedTask = { at: string; is_deleted: boolean; id: number } & Omit<Stored<Task>, 'id'>
+export type ChangedTask = { at: string; is_deleted: boolean; id: number } & StoredRow<typeof taskColumns>
 
 /** A page of changed tasks. Only the first page has a total, because counting reads all changes. */
 export interface ChangesPage {
@@ -63,7 +49,7 @@ export async function listChanges(
   const firsts = found.map((part) => sql`(${part} order by at, id limit ${limit + offset})`)
   const total = after ? sql`null::int` : sql`(select count(*)::int from (${join(found, ' union all ')}) c)`
   const rows = await db.query<ChangedTask & { total: number | null; id: number | null }>(
-    sql`select n.total, c.at, c.is_deleted, ${taskColumns(sql`k`)}, c.id
+    sql`select n.total, c.at, c.is_deleted, ${TASK_COLUMNS}, c.id
       from (select ${total} as total) n
       left join lateral (
         select * from (${join(firsts, ' union all ')}) c order by c.at, c.id limit ${limit} offset ${offset}

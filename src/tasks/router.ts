@@ -12,8 +12,6 @@ import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
-  AnsweredTask,
-  AnsweredTaskDetail,
   BadgeCount,
   Force,
   ListedTask,
@@ -25,6 +23,7 @@ import {
   Reminder,
   Task,
   TaskCount,
+  TaskDetail,
   TaskPath,
   TaskQuery,
   TaskSubscribed,
@@ -49,7 +48,7 @@ export const tasksRouter = router({
       }),
     )
     .input(withRules(NewTask.extend(RecordPath.shape)))
-    .output(AnsweredTask)
+    .output(Task)
     .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, { ...input, space_id: ctx.table.space_id }, input))),
 
   createManyOnRecord: recordProcedure('read', callers.any)
@@ -75,7 +74,7 @@ export const tasksRouter = router({
   get: shownTaskProcedure()
     .meta(rest('GET', `${task}/get`, docs.get, { etag: 'answered' }))
     .input(TaskPath)
-    .output(AnsweredTaskDetail)
+    .output(TaskDetail)
     .query(answering(({ ctx }) => tasks.get(ctx.context, ctx.task, ctx.shown))),
 
   update: taskProcedure('edit')
@@ -146,7 +145,7 @@ export const tasksRouter = router({
       }),
     )
     .input(withRules(NewTask))
-    .output(AnsweredTask)
+    .output(Task)
     .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, null, input))),
 
   createMany: standaloneProcedure()

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { CommentText, FixedAttachments, NewCommentText } from '../comments/schema.ts'
+import { changeable, date, instant, int, jsonb, type StoredRow, setByService, shapeOf, text, time } from '../platform/http/columns.ts'
 import { CalendarDate, Cursor, EmailAddress, Id, Instant, InstantInput, limit, Offset, Time } from '../platform/http/schemas.ts'
 import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
-import { orWritten } from '../platform/http/written-json.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
 
@@ -24,38 +24,41 @@ export type DeletedTask = z.infer<typeof DeletedTask>
 
 const UtcTime = z.string().meta({ description: 'UTC, HH:MM:SS', example: '14:30:00' })
 
+export const taskColumns = {
+  id: setByService(int(Id)),
+  creator_user_id: int(Id.meta({ description: 'The owner of the task, whom it is shown as coming from.' })),
+  assignee_user_id: changeable(int(Id)),
+  account_id: int(Id),
+  space_id: int(Id.nullable().meta({ description: 'Null on a standalone task, like table_id and record_id.' })),
+  table_id: int(Id.nullable()),
+  record_id: int(Id.nullable()),
+  title: changeable(text(z.string())),
+  details: changeable(text(z.string().nullable())),
+  due_date: changeable(
+    date(z.string().nullable().meta({ description: 'A calendar date. Together with due_time it is an instant in UTC.', format: 'date' })),
+  ),
+  due_time: changeable(time(UtcTime.nullable())),
+  reminder_offset_mins: changeable(int(z.int().nullable().meta({ description: 'Minutes before the due instant.' }))),
+  reminder_time: changeable(time(UtcTime.nullable().meta({ description: 'On due_date, for a task without due_time.' }))),
+  reminder_at: changeable(instant(Instant.nullable().meta({ description: 'The computed instant of the reminder.' }))),
+  reminder_sent_at: setByService(instant(Instant.nullable())),
+  status: setByService(text(Status)),
+  completed_at: setByService(instant(Instant.nullable())),
+  completed_by_user_id: setByService(int(Id.nullable())),
+  created_at: instant(Instant),
+  updated_at: instant(Instant),
+  attachments: changeable(jsonb(z.array(Attachment))),
+  external_id: changeable(
+    text(z.string().optional().meta({ description: 'The id that an integration gave the task; absent without one.' })),
+  ),
+}
+
 export const Task = z
-  .strictObject({
-    id: Id,
-    creator_user_id: Id.meta({ description: 'The owner of the task, whom it is shown as coming from.' }),
-    assignee_user_id: Id,
-    account_id: Id,
-    space_id: Id.nullable().meta({ description: 'Null on a standalone task, like table_id and record_id.' }),
-    table_id: Id.nullable(),
-    record_id: Id.nullable(),
-    title: z.string(),
-    details: z.string().nullable(),
-    due_date: z
-      .string()
-      .nullable()
-      .meta({ description: 'A calendar date. Together with due_time it is an instant in UTC.', format: 'date' }),
-    due_time: UtcTime.nullable(),
-    reminder_offset_mins: z.int().nullable().meta({ description: 'Minutes before the due instant.' }),
-    reminder_time: UtcTime.nullable().meta({ description: 'On due_date, for a task without due_time.' }),
-    reminder_at: Instant.nullable().meta({ description: 'The computed instant of the reminder.' }),
-    reminder_sent_at: Instant.nullable(),
-    status: Status,
-    completed_at: Instant.nullable(),
-    completed_by_user_id: Id.nullable(),
-    created_at: Instant,
-    updated_at: Instant,
-    attachments: z.array(Attachment),
-    external_id: z.string().optional().meta({ description: 'The id that an integration gave the task; absent without one.' }),
-  })
+  .strictObject(shapeOf(taskColumns))
   .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
 export type Task = z.infer<typeof Task>
-/** The output of an operation that writes its task as JSON. */
-export const AnsweredTask = orWritten(Task)
+/** A task as it is stored, with its version. */
+export type StoredTask = StoredRow<typeof taskColumns> & { version: number }
 
 /**
  * A row of a list: a task, or with updated_since a deleted one. Its TypeScript type is a task with an optional `deleted_at`, so that
@@ -63,21 +66,20 @@ export const AnsweredTask = orWritten(Task)
  */
 export const ListedTask = z.union([Task, DeletedTask]) as unknown as z.ZodType<Task & Partial<DeletedTask>, Task | DeletedTask>
 
-export const TaskComment = z
-  .strictObject({
-    id: Id,
-    task_id: Id,
-    content: z.string(),
-    user_id: z.int().meta({ description: '0 when written through an API key.' }),
-    user_name: z.string().meta({ description: "'API: <key name>' when written through an API key." }),
-    api_key_id: Id.nullable(),
-    attachments: z.array(Attachment),
-    created_at: Instant,
-    updated_at: Instant.nullable().meta({ description: 'Null until edited.' }),
-  })
-  .meta({ id: 'TaskComment', description: 'A comment on a task.' })
+export const taskCommentColumns = {
+  id: int(Id),
+  task_id: int(Id),
+  content: text(z.string()),
+  user_id: int(z.int().meta({ description: '0 when written through an API key.' })),
+  user_name: text(z.string().meta({ description: "'API: <key name>' when written through an API key." })),
+  api_key_id: int(Id.nullable()),
+  attachments: jsonb(z.array(Attachment)),
+  created_at: instant(Instant),
+  updated_at: instant(Instant.nullable().meta({ description: 'Null until edited.' })),
+}
+
+export const TaskComment = z.strictObject(shapeOf(taskCommentColumns)).meta({ id: 'TaskComment', description: 'A comment on a task.' })
 export type TaskComment = z.infer<typeof TaskComment>
-export const AnsweredTaskComment = orWritten(TaskComment)
 
 export const TaskDetail = Task.extend({
   comment_count: z.int(),
@@ -88,7 +90,6 @@ export const TaskDetail = Task.extend({
   recent_comments: z.array(TaskComment).meta({ description: 'The latest 20, newest first.' }),
 }).meta({ id: 'TaskDetail', description: 'A task with its counts, subscribers and latest comments.' })
 export type TaskDetail = z.infer<typeof TaskDetail>
-export const AnsweredTaskDetail = orWritten(TaskDetail)
 
 export const TaskCount = z
   .strictObject({ open: z.int(), total: z.int() })

@@ -1,32 +1,33 @@
 import { countDue } from '../notifications/due.ts'
 import type { DueRow } from '../notifications/queries.ts'
+import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import { notFound } from '../platform/http/errors.ts'
 import type { RecordPath } from '../platform/http/schemas.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
 import { instantOf } from '../platform/time/time.ts'
 import { localInstant } from '../platform/time/time-zones.ts'
 import { withDefinition } from '../tables/with-definition.ts'
-import { answerFrom, getTask, type WrittenDetail } from './detail.ts'
+import { answerFrom, type DetailRow, getTask } from './detail.ts'
 import { listOfUser, listOnRecord } from './lists/queries.ts'
 import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getReminder, onWire } from './queries.ts'
 import { reminderState } from './reminders/reminder.ts'
-import type { BadgeCount, RecordTaskQuery, Reminder, Task, TaskCount, TaskQuery } from './schema.ts'
+import type { BadgeCount, RecordTaskQuery, Reminder, StoredTask, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 import { type ChangedTasks, changesOfUser, changesOnRecord, refuseCursor } from './sync/changed-since.ts'
 
 /** The task in the form of the wire, with its version. @param ignored the names of inputs that were ignored */
-export const answerOf = <Row extends { version: number; external_id: string | null }>(
-  { version, ...task }: Row,
-  ignored: readonly string[] = [],
-) => ({ value: onWire(task), version, ignored })
+export const answerOf = (task: StoredTask, ignored: readonly string[] = []): Answer<Task> => ({
+  value: onWire(task),
+  version: task.version,
+  ignored,
+})
 
 /**
- * @param shown its columns, if the statement that authorised the request has read them (detail.ts)
+ * @param shown the whole task, if the statement that authorised the request has read them (detail.ts)
  * @throws AppError 404 when the task has just been deleted
  */
-export async function get(context: Context, task: TaskRow, shown?: PrintedCell): Promise<WrittenDetail> {
+export async function get(context: Context, task: TaskRow, shown?: DetailRow): Promise<Answer<TaskDetail>> {
   if (shown) return answerFrom(shown)
   const { db, actor } = context
   const { table_id: id, table_version } = task

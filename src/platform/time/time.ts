@@ -22,9 +22,6 @@ export function formatInstant(instant: Date): string {
   return text
 }
 
-/** The instant as text, for statements that take its text where they are composed once. */
-export const asInstantText = (instant: Date | string): string => (instant instanceof Date ? formatInstant(instant) : instant)
-
 /** Requests format the present second, and the one a minute before, thousands of times. The number does not divide a minute. */
 const LATELY = 17
 const lately = new Array<{ second: number; text: string } | undefined>(LATELY)

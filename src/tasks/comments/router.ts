@@ -10,15 +10,7 @@ import { listOf, Ok } from '../../platform/http/schemas.ts'
 import { rest, router } from '../../platform/http/trpc.ts'
 import { taskCommentDocs } from '../docs.ts'
 import { taskProcedure } from '../procedure.ts'
-import {
-  AnsweredTaskComment,
-  NewTaskComment,
-  TaskComment,
-  TaskCommentContent,
-  TaskCommentPath,
-  TaskCommentQuery,
-  TaskPath,
-} from '../schema.ts'
+import { NewTaskComment, TaskComment, TaskCommentContent, TaskCommentPath, TaskCommentQuery, TaskPath } from '../schema.ts'
 import { commentedTask, onTask } from './task-subject.ts'
 
 const task = '/api/task/{task_id}'
@@ -34,7 +26,7 @@ export const taskCommentsRouter = router({
   create: taskProcedure('read')
     .meta(rest('POST', `${task}/comments/create`, taskCommentDocs.create, { isRepeatable: true, sessionOnlyKey: 'attachments' }))
     .input(NewTaskComment.extend(TaskPath.shape))
-    .output(AnsweredTaskComment)
+    .output(TaskComment)
     .mutation(({ ctx, input }) => comments.create(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
   upload: taskProcedure('read', callers.session)

@@ -1,22 +1,23 @@
 /** Tasks as something to follow and comment on; the rules of both are in src/comments/. */
-import type { CommentTable, Subject, SubjectIds, SubjectResource, SubscriptionTable } from '../../comments/subject.ts'
+import type { CommentTable, Subject, SubjectResource, SubscriptionTable } from '../../comments/subject.ts'
 import type { Actor } from '../../platform/access/authenticate.ts'
 import { sql, writesOfAccount, writesOfTable } from '../../platform/database/database.ts'
+import { selectColumns } from '../../platform/http/columns.ts'
 import { taskEntries } from '../files/attachments.ts'
 import type { AttachmentEntry } from '../files/schema.ts'
 import { taskTitle } from '../notices.ts'
 import { isReachable } from '../people.ts'
 import { isCommentModerator } from '../policy.ts'
 import { type TaskRow, taskResource } from '../procedure.ts'
-import type { TaskComment } from '../schema.ts'
-import { writeTaskComment, writeTaskComments } from '../task-json.ts'
+import { type TaskComment, taskCommentColumns } from '../schema.ts'
+import { writeTaskComments } from '../task-json.ts'
 
 export const taskSubscriptions: SubscriptionTable = { name: 'task_subscribers', place: ['task_id'] }
 
 const comments: CommentTable = {
   name: 'task_comments',
   place: ['account_id', 'task_id'],
-  columns: sql`task_id, content, user_id, user_name, api_key_id, attachments, created_at, updated_at`,
+  columns: selectColumns(taskCommentColumns, 'c'),
   type: sql`'comment'`,
 }
 
@@ -29,11 +30,6 @@ export const taskFollowers = ({ task_id }: Pick<TaskRow, 'task_id'>): Pick<Subje
   followers: sql`select user_id from task_subscribers where task_id = ${task_id}`,
 })
 
-const taskSql = ({ taskId }: SubjectIds): Pick<Subject, 'row' | 'followers'> => ({
-  row: sql`select account_id, space_id, table_id, record_id, id as task_id from tasks where id = ${taskId}`,
-  ...taskFollowers({ task_id: taskId as number }),
-})
-
 export const onTask = (
   task: Pick<TaskRow, 'task_id' | 'title' | 'space_id' | 'table_id'>,
   actor: Actor,
@@ -43,17 +39,14 @@ export const onTask = (
   comments,
   recordId: null,
   writes: writesOn(task, actor),
-  composedFor: 'task',
-  ids: { taskId: task.task_id },
-  sqlOf: taskSql,
-  ...taskSql({ taskId: task.task_id }),
+  row: sql`select account_id, space_id, table_id, record_id, id as task_id from tasks where id = ${task.task_id}`,
+  ...taskFollowers(task),
   belongs: sql`task_id = ${task.task_id}`,
   title: taskTitle(task.title),
   notices: { comment: 'TASK_COMMENT', mention: 'task.comment.mention' },
   canBeMentioned: (user) => isReachable(user, task.space_id, actor),
   findAttachments: (context, given) => taskEntries(context, task.task_id, given),
   writeCommentsFor: () => writeTaskComments,
-  writeComment: writeTaskComment,
 })
 
 /** A comment on a task is deleted by its author, the task's creator, or an admin of the space (contract.md §4, Comments). */

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/access/authenticate.ts'
 import { composedByShape } from '../../platform/database/composed-once.ts'
 import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
-import { type ChangeSource, taskColumns } from '../queries.ts'
+import { type ChangeSource, TASK_COLUMNS } from '../queries.ts'
 import type { RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
 import { writeTasks } from '../task-json.ts'
 import { conditionsOf, searchOf } from './search.ts'
@@ -126,7 +126,7 @@ const pageOf = (parts: readonly Sql[], order: Sql, { limit, offset }: Window): S
 
 /** As above for one part, which an index alone can count. Then only the tasks of the page are read, if an index has their order. */
 const pageCountedApart = (part: Sql, order: Sql, { limit, offset }: Window): Sql =>
-  sql`select ${LISTED}, (select count(*) from ${part}) as total from ${part} order by ${order} limit ${limit} offset ${offset}`
+  sql`select ${TASK_COLUMNS}, (select count(*) from ${part}) as total from ${part} order by ${order} limit ${limit} offset ${offset}`
 
 /**
  * The open tasks that somebody has or has delegated, which an index has in the order of the due dates. It does not have the account, which is that of
@@ -157,11 +157,9 @@ async function totalOf(ask: Database['readShortPrinted'], parts: readonly Sql[])
 
 const found = (parts: readonly Sql[]): Sql =>
   sql`(${join(
-    parts.map((part) => sql`select ${LISTED} from ${part}`),
+    parts.map((part) => sql`select ${TASK_COLUMNS} from ${part}`),
     ' union all ',
   )}) k`
-
-const LISTED = taskColumns(sql`k`)
 
 /**
  * Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). Only done tasks have a

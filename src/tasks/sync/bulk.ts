@@ -3,7 +3,6 @@ import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badShape, errorWithin, forbidden } from '../../platform/http/errors.ts'
-import { objectOf } from '../../platform/http/written-json.ts'
 import { lockedPlace, type TaskPlace } from '../creation.ts'
 import { lockEntries } from '../files/attachments.ts'
 import { type MadeTask, type NewTask, parseTask } from '../schema.ts'
@@ -47,7 +46,7 @@ async function outcome(
   try {
     if (input instanceof AppError) throw input
     const { value, ignored = [] } = await create(context, place, input)
-    return { value: { ok: true, task: objectOf(value) }, ignored }
+    return { value: { ok: true, task: value }, ignored }
   } catch (error) {
     // Any other error ends the transaction and the request.
     if (!(error instanceof AppError)) throw error
