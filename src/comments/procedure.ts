@@ -48,7 +48,7 @@ function commentResource<Row extends object>({
       from (${resource.select(names, db)}) s
       left join ${raw(comments.name)} c on ${belongs} and c.id = ${comment_id}`,
     check: (row, actor, right) => resource.check(row, actor, right),
-    ...(resource.completed && { completed: resource.completed }),
+    ...(resource.readUnread && { readUnread: resource.readUnread }),
     // Without the table of the records there is no comment either: the same 404s apply.
     ...(resource.fallback && { fallback: { ...resource.fallback, ids } as unknown as Resource<CommentRow<Row>> }),
   }

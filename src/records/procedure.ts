@@ -28,10 +28,10 @@ const shownRecordResource: Resource<ShownRow> = {
     const definition = db && definitionFor(ids, db)
     return definition ? recordOfTable(ids, shownColumns(definition)) : recordResource.select(ids, db)
   },
-  completed: async (row, db) => {
+  readUnread: async (row, db) => {
     const definition = guessedDefinition(db, row.table_id)
     const shown = definition?.version === row.table_version ? await readRow(db, definition, row.record_id).catch(ifOutdated) : undefined
-    if (!shown) return recordResource.completed?.(row, db) ?? row
+    if (!shown) return recordResource.readUnread?.(row, db) ?? row
     return { ...row, record_version: shown.version, shown, shown_version: row.table_version }
   },
   composedFor: definitionFor,

@@ -24,6 +24,7 @@ import {
   systemActor,
   verified,
 } from './authenticate.ts'
+import { isUnread } from './record-elsewhere.ts'
 import { callerFrom, type FoundCaller, type RememberedAccess, rememberedContainer, touch } from './remembered-access.ts'
 
 export type Role = 'viewer' | 'member' | 'admin'
@@ -52,11 +53,8 @@ export interface Resource<Row extends object = object> extends Selectable {
   readonly ids: readonly { name: string; thing: string; found: string }[]
   /** The checks after existence: whitelist, read right, role, row rule. */
   check(row: Row, actor: Actor, right: Right): void
-  /**
-   * Reads the record of a row that has `is_elsewhere`, because the statement could not. A record that does not exist is null in its column.
-   * It runs before the checks, so that their order stays the same.
-   */
-  completed?(row: Row, db: Database): Promise<object>
+  /** The row with its record, which the statement could not read (record-elsewhere.ts). */
+  readUnread?(row: Row, db: Database): Promise<object>
   /** The resource to use instead if the statement fails because a user table or one of its columns is missing. */
   readonly fallback?: Resource<Row>
 }
@@ -116,7 +114,7 @@ export async function admit(asking: AccessRequest, access: Access, isWrite: bool
   const counting = asking.onAuthenticated(actor, { lastSeenAt: touch(found.caller, now) })
   if (counting) await counting
   checkCaller(actor, access, isWrite, asking.isCrossSite)
-  const row = isElsewhere(found.row) && resource?.completed ? await resource.completed(found.row, db) : found.row
+  const row = resource?.readUnread && isUnread(found.row) ? await resource.readUnread(found.row, db) : found.row
   if (resource) checkResource(resource, row, ids, actor, access)
   else if (access.isOwnerOnly) checkOwner(actor)
   // A transaction sees its own changes before the version changes, at its commit.
@@ -133,8 +131,6 @@ function admitAnyone({ onAnonymous, isCrossSite }: AccessRequest, { hasOwnThrott
   if (isWrite && isCrossSite) throw forbidden(CROSS_SITE)
   return NOBODY
 }
-
-const isElsewhere = (row: object): boolean => 'is_elsewhere' in row && row.is_elsewhere === true
 
 function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
   if (!(allowed as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, allowed))

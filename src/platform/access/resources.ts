@@ -2,12 +2,12 @@
 
 import { BoundedMap } from '../collections/bounded-map.ts'
 import { type Database, empty, recordsOf, type Sql, sql } from '../database/database.ts'
-import { isOutdated } from '../database/outdated-definition.ts'
 import { forbidden } from '../http/errors.ts'
 import { memo } from '../memo.ts'
 import type { Container } from './access-statement.ts'
 import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
+import { readRecord, unreadRecord } from './record-elsewhere.ts'
 
 export interface SpaceRow {
   space_id: number
@@ -23,8 +23,6 @@ export interface TableRow extends SpaceRow {
 export interface RecordRow extends TableRow {
   record_id: number
   record_version: number
-  /** True if the record is on another server, where `completed` reads it. */
-  is_elsewhere?: boolean
 }
 
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }
@@ -130,14 +128,10 @@ export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number
 /** A record without its table. @param more as in `recordOfTable`; it is left out for a record on another server */
 export const recordAlone = ({ table_id = 0, record_id }: Record<string, number>, db: Database, more: Sql = empty): Sql =>
   db.isElsewhere(table_id)
-    ? sql`select ${recordToRead(record_id)}`
+    ? sql`select ${unreadRecord(record_id)}`
     : sql`select ${RECORD}${more} from ${recordsOf(table_id)} r where r.id = ${record_id}`
 
 const RECORD = sql`r.id as record_id, r.version as record_version`
-
-/** The id of a record on another server, which is still to be read. */
-const recordToRead = (record_id: number | undefined): Sql =>
-  sql`${record_id}::int as record_id, null::int as record_version, true as is_elsewhere`
 
 const MOST_TEXTS = 1_000
 const textsOf = memo((_: Database) => new BoundedMap<number, object>(MOST_TEXTS))
@@ -154,31 +148,17 @@ function textOfTable(db: Database, tableId: number): object {
 export const recordResource: Resource<RecordRow> = {
   ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   select: (ids, db) =>
-    db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${recordToRead(ids.record_id)}`) : recordOfTable(ids),
+    db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${unreadRecord(ids.record_id)}`) : recordOfTable(ids),
   composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
   idsInText: ['table_id'],
   container: TABLE,
   selectRest: (ids, db) => recordAlone(ids, db),
-  completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
+  readUnread: async (row, db) => ({ ...row, ...(await readRecord(row, db)) }),
   check: checkSpace,
   fallback: {
     ...tableResource,
     ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   } as unknown as Resource<RecordRow>,
-}
-
-const NO_RECORD = { record_id: null as unknown as number, record_version: null as unknown as number }
-
-/** The version of the record, from the server where it is; undefined if there is none. */
-async function readVersion(db: Database, { table_id, record_id }: RecordRow): Promise<{ record_version: number } | undefined> {
-  const statement = sql`select r.version as record_version from ${recordsOf(table_id)} r where r.id = ${record_id}`
-  try {
-    const [found] = await db.records(table_id).readShort<{ record_version: number }>(statement, 'record-version')
-    return found
-  } catch (error) {
-    if (isOutdated(error)) return undefined
-    throw error
-  }
 }
 
 // ── references for services, from checked rows ──────────────────────────────
