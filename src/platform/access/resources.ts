@@ -76,7 +76,7 @@ const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = emp
     where t.id = ${tableId} and t.account_id = p.p_account_id and t.deleted_at is null`
 
 /** What is remembered of the table of a resource. */
-export const TABLE: Container = {
+const TABLE: Container = {
   kind: 'table',
   id: 'table_id',
   columns: ['space_id', 'space_name', 'account_id', 'member_role', 'table_id', 'table_name', 'table_version'] satisfies (keyof TableRow)[],
