@@ -7,13 +7,14 @@ import { type Database, empty, type Sql, sql } from '../platform/database/databa
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
+import { withRowHere } from './elsewhere.ts'
 import { commentEvents, type EmailEventType, emailEvents } from './events.ts'
 import { followersToNotify } from './followers.ts'
 import { replied } from './notices.ts'
 import { followableRecord, recordComments, recordNotices } from './record-subject.ts'
 import type { RecordComment } from './schema.ts'
-import { inserting, locked, withRowHere } from './service.ts'
-import type { Followable } from './subject.ts'
+import { inserting } from './service.ts'
+import { type Followable, locked } from './subject.ts'
 
 interface Email {
   account_id: number

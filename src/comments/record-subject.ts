@@ -3,9 +3,9 @@ import { tableAttachments } from '../files/attachments.ts'
 import type { RecordRef, RecordRow, TableRef } from '../platform/access/resources.ts'
 import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
 import { recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
-import { selectColumns } from '../platform/http/columns.ts'
+import { jsonb, selectColumns } from '../platform/http/columns.ts'
+import { listWriter } from '../platform/http/row-json.ts'
 import { isMember } from '../spaces/membership.ts'
-import { writeForReaders, writeRecordComments } from './comment-json.ts'
 import { type CommentAttachment, type RecordComment, recordCommentColumns } from './schema.ts'
 import type { CommentTable, Followable, Subject, SubjectResource, SubscriptionTable } from './subject.ts'
 
@@ -74,4 +74,28 @@ export const commentedRecord: SubjectResource<RecordRow, RecordComment, CommentA
   ids: ['table_id', 'record_id'],
   isModerator: ({ member_role }, actor) => roleOf(actor, member_role) === 'admin',
   subjectOf: (row, actor) => onRecord(tableOf(row, actor), { id: row.record_id }),
+}
+
+// ── as JSON ─────────────────────────────────────────────────────────────────
+
+const writeRecordComments = listWriter<RecordComment>(recordCommentColumns)
+
+const writeForReaders = listWriter<RecordComment>({
+  ...recordCommentColumns,
+  metadata: jsonb(recordCommentColumns.metadata.schema.transform(withoutBlindCopies)),
+})
+
+type Failure = { message: string }
+type Recipient = { kind?: string; error?: Failure | null }
+
+/** The metadata of an email as callers without write access see it: without the blind copies (contract.md §6, metadata). */
+function withoutBlindCopies(metadata: RecordComment['metadata']): RecordComment['metadata'] {
+  if (!metadata || !('bcc' in metadata)) return metadata
+  const { bcc: _, recipients = [], error, ...rest } = metadata as { bcc: unknown; recipients?: Recipient[]; error?: Failure | null }
+  const shown = recipients.filter(({ kind }) => kind !== 'bcc')
+  // The email has the error of one of its recipients, and servers name the address in it.
+  const isOf = (recipient: Recipient) => recipient.error?.message === error?.message
+  const isHidden = error && recipients.some(isOf) && !shown.some(isOf)
+  const shownError = isHidden ? (shown.find((recipient) => recipient.error)?.error ?? null) : error
+  return { ...rest, ...(error !== undefined && { error: shownError }), recipients: shown }
 }

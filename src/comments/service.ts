@@ -14,11 +14,12 @@ import { formatInstant } from '../platform/time/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { releaseFiles } from '../tables/file-references.ts'
 import { type Author, authorOf } from './authorship.ts'
+import { withRowHere } from './elsewhere.ts'
 import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
 import { mentionedIds, newlyMentionedIds } from './mentions.ts'
 import { commented, mentioned } from './notices.ts'
-import { type CommentTable, columnList, type Followable, type PlaceColumn, type Subject } from './subject.ts'
+import { type CommentTable, columnList, locked, type PlaceColumn, type Subject } from './subject.ts'
 
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
@@ -95,25 +96,6 @@ async function insert<Comment>(
   if (!row) throw notFound(subject.noun)
   return row
 }
-
-/** The row of the subject, locked: a concurrent deletion of the subject waits, or is waited for, and then nothing is inserted. */
-export const locked = ({ row }: Pick<Followable, 'row'>): Sql => sql`${row} for key share`
-
-/**
- * Calls `work` with a subject whose `row` names no record on another server: such a record is locked first, in the transaction of `work`.
- * `row` then selects nothing if the record does not exist.
- */
-export async function withRowHere<Row extends Followable, T>(db: Database, subject: Row, work: (subject: Row) => Promise<T>): Promise<T> {
-  const { record } = subject
-  if (!record || !isElsewhere(db, subject)) return work(subject)
-  return db.transaction(async () => {
-    const isLive = (await db.records(record.tableId).query(locked(subject))).length > 0
-    return work({ ...subject, row: isLive ? record.row : sql`${record.row} where false` })
-  })
-}
-
-/** True for a record on another server. */
-const isElsewhere = (db: Database, { record }: Followable): boolean => record !== undefined && db.isElsewhere(record.tableId)
 
 interface InsertedComment {
   author: Author

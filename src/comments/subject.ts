@@ -43,6 +43,9 @@ export interface Followable {
   followers: Sql
 }
 
+/** The row of the subject, locked: a concurrent deletion of the subject waits, or is waited for, and then nothing is inserted. */
+export const locked = ({ row }: Pick<Followable, 'row'>): Sql => sql`${row} for key share`
+
 /** A record or a task. */
 export interface Subject<Comment = unknown, Attachment = unknown> extends Followable {
   comments: CommentTable

@@ -4,11 +4,11 @@ import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
+import { withRowHere } from './elsewhere.ts'
 import { subscribing } from './followers.ts'
 import { WHOLE_TABLE } from './record-subject.ts'
 import type { Subscribed, SubscriptionStatus } from './schema.ts'
-import { locked, withRowHere } from './service.ts'
-import type { Followable } from './subject.ts'
+import { type Followable, locked } from './subject.ts'
 
 /**
  * Subscribes the acting user.
