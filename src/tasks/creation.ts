@@ -11,6 +11,7 @@ import { type Inserted, insertion } from '../platform/http/columns.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { taskSubscriptions } from './comments/task-subject.ts'
+import { whenLocked } from './elsewhere.ts'
 import { taskEvents } from './events.ts'
 import { bind, stagedEntries } from './files/attachments.ts'
 import { assigned } from './notices.ts'
@@ -58,15 +59,10 @@ interface People {
   assigner: NamedPerson | null
 }
 
-/** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
 function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<CreatedTask | null> {
-  if (!place || !context.db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, place?.table_id ?? null)
-  const { db, transaction } = context
-  return transaction(async () => {
-    const [record] = await db.records(place.table_id).query(lockedPlace(place))
-    if (!record) throw notFound('Record')
-    return insertIfLive(context, place, input, null)
-  })
+  if (!place) return insertIfLive(context, place, input, null)
+  const { table_id: tableId } = place
+  return whenLocked(context, { tableId, lock: lockedPlace(place) }, (lockIn) => insertIfLive(context, place, input, lockIn))
 }
 
 /**

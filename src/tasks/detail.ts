@@ -8,7 +8,7 @@ import { type Database, ident, recordsOf, type Sql, sql } from '../platform/data
 import { selectForJson } from '../platform/http/columns.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { memo } from '../platform/memo.ts'
-import { guessedDefinition } from '../tables/definition-cache.ts'
+import { definitionHere } from '../tables/elsewhere/definition-here.ts'
 import { ofTask, type TaskRow, taskResource } from './procedure.ts'
 import { onWire, TASK_COLUMNS } from './queries.ts'
 import { type StoredTask, type Task, type TaskDetail, taskCommentColumns } from './schema.ts'
@@ -57,7 +57,7 @@ const NO_TITLE = sql`null::text`
 // ── in a statement of its own ───────────────────────────────────────────────
 
 /**
- * The task with its counts, subscribers and comments, in one statement. Returns undefined when the task has just been deleted.
+ * The task with its counts, subscribers and comments. Returns undefined when the task has just been deleted.
  * @param table of the task's record; undefined for a standalone task
  */
 export async function getTask(
@@ -67,16 +67,13 @@ export async function getTask(
   table: TableDef | undefined,
 ): Promise<Answer<TaskDetail> | undefined> {
   const { task_id: taskId, table_name: tableName, record_id: recordId } = task
-  const isElsewhere = table !== undefined && db.isElsewhere(table.id)
-  const title =
-    table && !isElsewhere ? titleIn(table, sql`${recordId}`) : sql`${isElsewhere ? await titleElsewhere(db, table, recordId) : null}::text`
-  const columns = detailColumns({ taskId: OF_TASK, userId: sql`${userId}::int`, tableName: sql`${tableName}::text`, title })
-  const [row] = await db.readShort<DetailRow>(
-    sql`select ${columns} from tasks k ${subscribersOf(OF_TASK)} where k.id = ${taskId}`,
-    'tasks:get',
-  )
+  const columns = detailColumns({ taskId: OF_TASK, userId: sql`${userId}::int`, tableName: sql`${tableName}::text`, title: NO_TITLE })
+  const [[row], title] = await Promise.all([
+    db.readShort<DetailRow>(sql`select ${columns} from tasks k ${subscribersOf(OF_TASK)} where k.id = ${taskId}`, 'tasks:get'),
+    table ? readTitle(db, table, recordId) : null,
+  ])
   tablesOfTasks(db).set(taskId, table?.id ?? null)
-  return row && answerFrom(row)
+  return row && answerFrom({ ...row, record_title: title })
 }
 
 const OF_TASK = sql`k.id`
@@ -86,7 +83,8 @@ export function answerFrom(row: DetailRow): Answer<TaskDetail> {
   return { value: { ...onWire(row), comment_count, subscribers, subscribed, table_name, record_title, recent_comments }, version }
 }
 
-async function titleElsewhere(db: Database, table: TableDef, recordId: number | null): Promise<string | null> {
+/** By itself, because the record may be on another server. */
+async function readTitle(db: Database, table: TableDef, recordId: number | null): Promise<string | null> {
   const field = titleField(table)
   if (!field) return null
   const statement = sql`select r.${ident(field.id)} as title from ${recordsOf(table.id)} r where r.id = ${recordId}`
@@ -107,7 +105,7 @@ const UNSEEN = {}
 function placeOf({ task_id: taskId = 0 }: Record<string, number>, db: Database): object {
   const tableId = tablesOfTasks(db).get(taskId)
   if (tableId == null) return tableId === null ? STANDALONE : UNSEEN
-  return (db.isElsewhere(tableId) ? undefined : guessedDefinition(db, tableId)) ?? UNSEEN
+  return definitionHere(db, tableId) ?? UNSEEN
 }
 
 /** With the columns of a `DetailRow`, if `is_shown`. */

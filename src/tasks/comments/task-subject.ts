@@ -3,6 +3,7 @@ import type { CommentTable, Subject, SubjectResource, SubscriptionTable } from '
 import type { Actor } from '../../platform/access/authenticate.ts'
 import { sql, writesOfAccount, writesOfTable } from '../../platform/database/database.ts'
 import { selectColumns } from '../../platform/http/columns.ts'
+import { listWriter } from '../../platform/http/row-json.ts'
 import { taskEntries } from '../files/attachments.ts'
 import type { AttachmentEntry } from '../files/schema.ts'
 import { taskTitle } from '../notices.ts'
@@ -10,7 +11,6 @@ import { isReachable } from '../people.ts'
 import { isCommentModerator } from '../policy.ts'
 import { type TaskRow, taskResource } from '../procedure.ts'
 import { type TaskComment, taskCommentColumns } from '../schema.ts'
-import { writeTaskComments } from '../task-json.ts'
 
 export const taskSubscriptions: SubscriptionTable = { name: 'task_subscribers', place: ['task_id'] }
 
@@ -20,6 +20,8 @@ const comments: CommentTable = {
   columns: selectColumns(taskCommentColumns, 'c'),
   type: sql`'comment'`,
 }
+
+const writeTaskComments = listWriter<TaskComment>(taskCommentColumns)
 
 /** The group (`writeShort`) of the writes of a task. */
 export const writesOn = ({ table_id }: Pick<TaskRow, 'table_id'>, { accountId }: Actor): string =>

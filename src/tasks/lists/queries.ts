@@ -2,15 +2,17 @@ import { taskInReach } from '../../notifications/queries.ts'
 import type { Actor } from '../../platform/access/authenticate.ts'
 import { composedByShape } from '../../platform/database/composed-once.ts'
 import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
+import { listWriter } from '../../platform/http/row-json.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, TASK_COLUMNS } from '../queries.ts'
-import type { RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
-import { writeTasks } from '../task-json.ts'
+import { type RecordTaskQuery, type Task, type TaskQuery, taskColumns } from '../schema.ts'
 import { conditionsOf, searchOf } from './search.ts'
 
 export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 /** What decides which tasks a user may read. */
 export type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
+
+const writeTasks = listWriter<Task>(taskColumns)
 
 /** The tasks of one record. */
 export async function listOnRecord(
