@@ -13,8 +13,8 @@ export const CALLERS = 32
 const PAUSE_S = 0.25
 /** A slow moment, in which the service and PostgreSQL are stopped for half of the time, as by other users of the machine. */
 const SLOW = { seconds: 0.3, stopMs: 8, goMs: 8 }
-/** How long requests are sent before and after a pause. Ten seconds later the service has forgotten that it has just done more than 80 %. */
-const [BEFORE_PAUSE_S, AFTER_PAUSE_S] = [12, 3]
+/** How long requests are sent before and after a pause: longer than the service looks back (src/platform/concurrency/load-shedding.ts). */
+const [BEFORE_PAUSE_S, AFTER_PAUSE_S] = [3, 3]
 /** Shares of the capacity. */
 const QUIET = 0.25
 const STEADY = 0.8
@@ -25,14 +25,11 @@ const OTHER = 0.05
  * that sends the others is as busy as the service, and would add its own delays.
  */
 const WATCHED = 0.05
-/**
- * Seconds of a phase in a round. The machine should stay the same, and the first tenths of a second of a flood, in which requests are still served
- * in their order, should be less than a hundredth.
- */
+/** Seconds of a phase in a round, in which the machine should stay the same. */
 const ROUND_S = 20
 const CAPACITY_S = 5
-/** A service goes on refusing for a second after a flood, if as many callers as possible come. */
-const REST_S = 2
+/** What is left of a phase is answered in this time. */
+const REST_S = 1
 
 export interface Senders {
   /** Sends most requests of the first account. */
