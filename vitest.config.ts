@@ -15,7 +15,7 @@ const OWN_PROCESS = [
   'test/email-shared-connection.test.ts',
   'test/two-planes.test.ts',
   'test/lost-storage.test.ts',
-  'test/unit/fair-limit.test.ts',
+  'test/unit/fair-queue.test.ts',
   'test/unit/idle-memory.test.ts',
   'test/unit/large-bodies.test.ts',
   'test/unit/loop-turns.test.ts',

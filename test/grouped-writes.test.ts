@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { currentParty, runFor } from '../src/platform/concurrency/party.ts'
+import { currentAccount, runFor } from '../src/platform/concurrency/current-account.ts'
 import { openDatabase, raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
@@ -118,17 +118,17 @@ test('counts a statement once that ran again alone', async () => {
 
 test('takes a connection in the name of a caller who waits, not of the one who came first', async () => {
   await prepare()
-  const parties: string[] = []
+  const accounts: string[] = []
   const { connect } = pg.Pool.prototype
   vi.spyOn(pg.Pool.prototype, 'connect').mockImplementation(function (this: pg.Pool, ...args: unknown[]) {
-    parties.push(currentParty())
+    accounts.push(currentAccount())
     return (connect as (...of: unknown[]) => unknown).apply(this, args)
   } as never)
   const first = runFor('first', () => write(1))
   await turn()
   await Promise.all([first, runFor('second', () => write(2))])
   vi.restoreAllMocks()
-  expect(parties).toEqual(['first', 'second'])
+  expect(accounts).toEqual(['first', 'second'])
 })
 
 test('belongs to the open transaction of its caller', async () => {

@@ -4,7 +4,7 @@ import pino from 'pino'
 import { describe, expect, test, vi } from 'vitest'
 import { buildOperatorApp } from '../src/app.ts'
 import type { Deps } from '../src/platform/context.ts'
-import { httpMetrics, showLimit } from '../src/platform/http/metrics.ts'
+import { httpMetrics, showQueue } from '../src/platform/http/metrics.ts'
 import { openOverloadProtection } from '../src/platform/http/overload.ts'
 import { counter, duration, gauge, openMetrics } from '../src/platform/metrics.ts'
 import { readSettings } from '../src/settings.ts'
@@ -105,7 +105,7 @@ describe('what is measured', () => {
   test('the use of the limit on concurrent requests', async () => {
     const metrics = openMetrics(httpMetrics)
     expect(await metrics.text({ metrics } as Deps)).not.toContain('gridpost_http_requests{')
-    showLimit(metrics, { taken: 3, waiting: 4 })
+    showQueue(metrics, { taken: 3, waiting: 4 })
     const text = await metrics.text({ metrics } as Deps)
     expect(seriesOf(text, 'gridpost_http_requests{state="running"}')).toBe(3)
     expect(seriesOf(text, 'gridpost_http_requests{state="waiting"}')).toBe(4)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { runFor } from '../src/platform/concurrency/party.ts'
+import { runFor } from '../src/platform/concurrency/current-account.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
 import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
 import { testDatabase } from './support/database.ts'
@@ -52,7 +52,7 @@ test('answers an account elsewhere after a large answer, so that its next ones d
   const pipeline = await pipelineBackend()
   const text = (length: number) => db.readShort<{ text: string }>(sql`select repeat('x', ${length}) as text`, 'text')
   for (let round = 0; round < 3; round++) await text(1)
-  const backendOf = (party: string) => runFor(party, pipelineBackend)
+  const backendOf = (account: string) => runFor(account, pipelineBackend)
   expect(await backendOf('account 1')).toBe(pipeline)
   // On a busy machine a read may go to the pool, where it is nobody's concern.
   const asLargeReader = async () => {

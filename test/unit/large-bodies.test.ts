@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { admitBody, bodyBytes, openLargeBodies } from '../../src/platform/http/large-bodies.ts'
 
 /** Starts a request that waits for admission; `close` closes its connection. */
-function requestOf(bodies: ReturnType<typeof openLargeBodies>, party: string) {
+function requestOf(bodies: ReturnType<typeof openLargeBodies>, account: string) {
   const raw = new EventEmitter()
   const request = { isAdmitted: false, close: () => raw.emit('close'), admission: Promise.resolve() }
-  request.admission = admitBody(bodies, party, { raw } as unknown as FastifyReply)
+  request.admission = admitBody(bodies, account, { raw } as unknown as FastifyReply)
   request.admission.then(
     () => {
       request.isAdmitted = true

@@ -1,9 +1,8 @@
 /** Reads one sheet of an XLSX workbook as CSV, in a process of its own with limits on time and memory. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { enterPlace } from '../../platform/concurrency/awaited-place.ts'
-import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
-import { accountParty } from '../../platform/concurrency/party.ts'
+import { accountName } from '../../platform/concurrency/current-account.ts'
+import { FairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
 import type { WorkbookOutcome } from './workbook-process.ts'
 
@@ -14,11 +13,8 @@ const MAX_CELLS = 1_000
 const MAX_HEAP_MB = 768
 const TIMEOUT_MS = 40_000
 
-/** A workbook at the limit takes several hundred megabytes, and a hostile one all of its time: an account gets one of the two places. */
-const readers = new FairLimit({
-  ...{ places: 2, keptFree: 1, isAlwaysShared: true },
-  ...{ mostWaiting: 10, waitMs: 30_000, refusingWaitMs: 30_000 },
-})
+/** A workbook at the limit takes several hundred megabytes, and a hostile one all of its time: an account gets one of the two slots. */
+const readers = new FairQueue({ slots: 2, slotsOfAccount: 1, mostWaiting: 10, waitMs: 30_000 })
 
 const MODULE = new URL('./workbook-process.ts', import.meta.url)
 
@@ -34,7 +30,7 @@ export async function* sheetAsCsv(
   accountId: number,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const place = await enterPlace(readers, accountParty(accountId), { signal, refusal: () => tooBusy({ retryAfterSeconds: 10 }) })
+  const slot = await readers.enter(accountName(accountId), { signal, refusal: () => tooBusy({ retryAfterSeconds: 10 }) })
   let child: ChildProcess | undefined
   try {
     child = fork(MODULE, [String(MAX_UNPACKED_MB), String(MAX_CELLS), ...(sheet === undefined ? [] : [sheet])], {
@@ -46,7 +42,7 @@ export async function* sheetAsCsv(
     yield* outputOf(child, bytes, sheet, signal)
   } finally {
     child?.kill('SIGKILL')
-    readers.leave(place)
+    readers.leave(slot)
   }
 }
 

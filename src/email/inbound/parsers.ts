@@ -1,15 +1,14 @@
 /** The parsers of the process: several for ordinary messages, and others for large ones, which take seconds each. */
-import { runInPlace } from '../../platform/concurrency/awaited-place.ts'
-import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
+import { FairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { unavailable } from '../../platform/http/errors.ts'
 import type { ParsedMail } from './mime.ts'
 import { isLargeMessage, type MailParser, openParser, type RawMessage } from './parser.ts'
 
-/** How many messages of a kind are parsed at once, and how many parsers one account must leave to others. A parser without work has no process. */
+/** How many messages of a kind are parsed at once, and how many of one account. A parser without work has no process. */
 const AT_ONCE = 3
-const KEPT_FREE = 1
+const OF_ACCOUNT = 2
 /** Each waiting message is held by a job, so few wait here. The wait ends before the job's limit of five minutes. */
-const WAITING = { mostWaiting: 100, waitMs: 240_000, refusingWaitMs: 240_000 }
+const WAITING = { mostWaiting: 100, waitMs: 240_000 }
 
 export interface Parsers {
   /**
@@ -35,13 +34,12 @@ function poolOf(open: () => MailParser) {
   const all = Array.from({ length: AT_ONCE }, open)
   // The parser that was used last is used next, so that the idle processes of the others can end.
   const free = [...all]
-  const limit = new FairLimit({ places: AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true, ...WAITING })
+  const queue = new FairQueue({ slots: AT_ONCE, slotsOfAccount: OF_ACCOUNT, ...WAITING })
   const refusal = () => unavailable('Too many messages wait for a parser', 30)
   return {
-    run: <Result>(party: string, fn: (parser: MailParser) => Promise<Result>): Promise<Result> =>
-      runInPlace(
-        limit,
-        party,
+    run: <Result>(account: string, fn: (parser: MailParser) => Promise<Result>): Promise<Result> =>
+      queue.run(
+        account,
         async () => {
           const parser = free.pop() as MailParser
           try {

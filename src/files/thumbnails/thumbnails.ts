@@ -5,9 +5,8 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
-import { runInPlace } from '../../platform/concurrency/awaited-place.ts'
-import { FairLimit } from '../../platform/concurrency/fair-limit.ts'
-import { accountParty } from '../../platform/concurrency/party.ts'
+import { accountName } from '../../platform/concurrency/current-account.ts'
+import { FairQueue } from '../../platform/concurrency/fair-queue.ts'
 import type { Deps } from '../../platform/context.ts'
 import { AppError, tooBusy, unavailable } from '../../platform/http/errors.ts'
 import { openWorkProcess, WorkRefused } from '../../platform/processes/work-process.ts'
@@ -47,8 +46,9 @@ export interface ThumbnailLimits {
 
 const LIMITS: ThumbnailLimits = { decodeMs: 20_000, bytesMs: 30_000, idleMs: 10_000 }
 
-/** An account uses at most one of them, so that the other one is left for all other accounts. */
 const PROCESSES = 2
+/** The other process is left for all other accounts. */
+const PROCESSES_OF_ACCOUNT = 1
 /** The most requests that wait, because a gallery may ask for all its thumbnails at once. */
 const MOST_WAITING = 200
 const WAIT_MS = 30_000
@@ -65,10 +65,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
   const options = { module, timeoutMs: limits.decodeMs, maxHeapMb: 128, idleMs: limits.idleMs, keptMb: KEPT_MB }
   const workers = Array.from({ length: PROCESSES }, () => openWorkProcess<ThumbnailWork, Uint8Array>(options))
   const free = [...workers]
-  const places = new FairLimit({
-    ...{ places: PROCESSES, keptFree: PROCESSES - 1, isAlwaysShared: true },
-    ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
-  })
+  const queue = new FairQueue({ slots: PROCESSES, slotsOfAccount: PROCESSES_OF_ACCOUNT, mostWaiting: MOST_WAITING, waitMs: WAIT_MS })
   const underway = new SharedWork<Buffer>()
   /** The keys of thumbnails that could not be made, each with the time until which it is refused without another attempt. */
   const refusedUntil = new BoundedMap<string, number>(KNOWN_REFUSALS)
@@ -85,7 +82,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     const kept = await storage.read(key)
     if (kept) return buffer(bytesIn(kept, limits.bytesMs))
     if (file.detected_type === null) requireDecoder(file, width, await detectType(await firstBytes(file)))
-    const made = await runInPlace(places, accountParty(asking.accountId), () => make(file, width), {
+    const made = await queue.run(accountName(asking.accountId), () => make(file, width), {
       refusal: () => tooBusy({ retryAfterSeconds: 5 }),
       signal: asking.signal,
     })

@@ -26,6 +26,10 @@ export class LinkedList<Item> {
     return this.#oldest?.item
   }
 
+  get newest(): Item | undefined {
+    return this.#newest?.item
+  }
+
   add(item: Item): Entry<Item> {
     const entry: Entry<Item> = { item, older: undefined, newer: undefined }
     this.#append(entry)

@@ -2,8 +2,7 @@
 import { createRequire } from 'node:module'
 import type * as runtime from '@prisma/client-runtime-utils'
 import pg from 'pg'
-import { runInPlace } from '../concurrency/awaited-place.ts'
-import { currentParty } from '../concurrency/party.ts'
+import { currentAccount } from '../concurrency/current-account.ts'
 import { tooBusy } from '../http/errors.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import type { ObserveStatement } from './observe-statements.ts'
@@ -11,8 +10,8 @@ import { openPipelinedReads } from './pipelined-reads.ts'
 import {
   MAX_LIFETIME_SECONDS,
   type NamedTrailingRead,
+  openQueryQueue,
   poolSettings,
-  queryPlaces,
   runStatement,
   runWithTrailing,
   watchConnections,
@@ -151,7 +150,7 @@ export function openDatabase(
 
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
-  const queries = queryPlaces(size)
+  const queries = openQueryQueue(size)
   const groupedWrites = new GroupedWrites(pool, observe)
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
@@ -170,21 +169,21 @@ export function openDatabase(
     const transaction = openTransaction()
     if (group !== undefined && name && !transaction) return groupedWrites.run(group, { name, text, values })
     if (transaction) return transaction.run(statement, isPrinted)
-    if (signal) return readInPlace(statement, signal, isPrinted, trailing && named(trailing))
+    if (signal) return readInSlot(statement, signal, isPrinted, trailing && named(trailing))
     if (isList)
       return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, isPrinted, limitOfList(cancel)))
     return runStatement(pool, statement, isPrinted)
   }
 
-  /** Runs the statement in one of the places for queries, on a connection of its own. */
-  function readInPlace(statement: Named, signal: AbortSignal, isPrinted = false, next?: NamedTrailingRead): Promise<pg.QueryResult> {
+  /** Runs the statement in one of the slots for queries, on a connection of its own. */
+  function readInSlot(statement: Named, signal: AbortSignal, isPrinted = false, next?: NamedTrailingRead): Promise<pg.QueryResult> {
     const read = () =>
       withConnection(pool, signal, (connected, cancel) => {
         if (!isPrinted) return runStatement(connected, statement)
         const limit = limitOfRecords(cancel)
         return next ? runWithTrailing(connected, statement, next, limit) : runStatement(connected, statement, true, limit)
       })
-    return runInPlace(queries, currentParty(), read, { signal, refusal: tooBusy })
+    return queries.run(currentAccount(), read, { signal, refusal: tooBusy })
   }
 
   function named({ statement: { text, values }, label, answered }: TrailingRead): NamedTrailingRead | undefined {

@@ -1,44 +1,40 @@
-/** A pool of connections that is fair among parties: one that waits for locks on all of its connections leaves some to the others. */
+/** A pool of connections that is fair among accounts: one that waits for locks on all of its connections leaves some to the others. */
 import pg from 'pg'
-import { FairLimit, type Place } from '../concurrency/fair-limit.ts'
-import { currentParty } from '../concurrency/party.ts'
+import { currentAccount } from '../concurrency/current-account.ts'
+import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { cutConnection } from './silent-connections.ts'
 
 type Connected = Parameters<typeof pg.Pool.prototype.connect>[0]
 
-/** Connections that a party leaves to others while several need some. */
+/** Connections that an account leaves to others. */
 const KEPT_FREE = ownPart(2)
-/** More of a party cannot be served in time. */
+/** More of an account cannot be served in time. */
 const MOST_WAITING = 500
 const WAIT_MS = 2_000
 
 export class FairPool extends pg.Pool {
-  readonly #limit: FairLimit
-  readonly #places = new WeakMap<pg.PoolClient, Place>()
+  readonly #queue: FairQueue
+  readonly #slots = new WeakMap<pg.PoolClient, Slot>()
   readonly #open = new Set<pg.PoolClient>()
 
   constructor(config: pg.PoolConfig & { max: number }) {
     super(config)
     const { max } = config
-    const keptFree = Math.min(KEPT_FREE, max - 1)
-    this.#limit = new FairLimit({
-      ...{ places: max, keptFree },
-      ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
-    })
+    this.#queue = new FairQueue({ slots: max, slotsOfAccount: Math.max(1, max - KEPT_FREE), mostWaiting: MOST_WAITING, waitMs: WAIT_MS })
     this.on('connect', (client) => this.#open.add(client))
     this.on('remove', (client) => this.#open.delete(client))
     this.on('release', (_, client) => {
-      const place = this.#places.get(client)
-      if (!place) return
-      this.#places.delete(client)
-      this.#limit.leave(place)
+      const slot = this.#slots.get(client)
+      if (!slot) return
+      this.#slots.delete(client)
+      this.#queue.leave(slot)
     })
   }
 
   /** The number of callers that wait for a connection. */
   get waiting(): number {
-    return this.#limit.waiting
+    return this.#queue.waiting
   }
 
   /** Closes all connections, so that statements on a server that does not answer fail now. */
@@ -53,11 +49,11 @@ export class FairPool extends pg.Pool {
       return new Promise((resolve, reject) => {
         this.connect((error, client) => (client ? resolve(client) : reject(error)))
       })
-    const party = currentParty()
-    const place = this.#limit.tryEnter(party)
-    if (place) this.#connectIn(place, callback)
+    const account = currentAccount()
+    const slot = this.#queue.tryEnter(account)
+    if (slot) this.#connectIn(slot, callback)
     else
-      this.#limit.wait(party, {
+      this.#queue.wait(account, {
         enter: (given) => this.#connectIn(given, callback),
         // The text is that of pg-pool, which errors.ts knows.
         refuse: () => callback(new Error('timeout exceeded when trying to connect'), undefined, () => {}),
@@ -65,10 +61,10 @@ export class FairPool extends pg.Pool {
     return undefined
   }
 
-  #connectIn(place: Place, callback: Connected): void {
+  #connectIn(slot: Slot, callback: Connected): void {
     super.connect((error, client, release) => {
-      if (client) this.#places.set(client, place)
-      else this.#limit.leave(place)
+      if (client) this.#slots.set(client, slot)
+      else this.#queue.leave(slot)
       callback(error, client, release)
     })
   }

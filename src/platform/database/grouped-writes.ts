@@ -5,7 +5,7 @@
  */
 import pg from 'pg'
 import { Batches } from '../concurrency/batches.ts'
-import { currentParty, runFor } from '../concurrency/party.ts'
+import { currentAccount, runFor } from '../concurrency/current-account.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import type { NamedStatement } from './prepared-statements.ts'
 import { runTogether } from './statement-groups.ts'
@@ -23,8 +23,8 @@ const LATE_MS = 20
 
 interface Write {
   statement: NamedStatement
-  /** The party of the caller, which pays for the connection. */
-  party: string
+  /** The account of the caller, which pays for the connection. */
+  account: string
 }
 
 export class GroupedWrites {
@@ -48,13 +48,13 @@ export class GroupedWrites {
    * @param name of the group. Groups do not wait for each other
    */
   run(name: string, statement: NamedStatement): Promise<pg.QueryResult> {
-    const answer = this.#batches.add({ statement, party: currentParty() }, name)
+    const answer = this.#batches.add({ statement, account: currentAccount() }, name)
     return this.#observe ? observed(answer, this.#observe(statement.text)) : answer
   }
 
   async #commit(writes: readonly Write[]): Promise<(pg.QueryResult | Promise<pg.QueryResult>)[]> {
     // This runs in the context of the caller who came first, perhaps long ago.
-    const client = await runFor((writes[0] as Write).party, () => this.#pool.connect())
+    const client = await runFor((writes[0] as Write).account, () => this.#pool.connect())
     const isAlone = writes.length === 1
     const before = isAlone ? [] : [LOCK_TIMEOUT]
     try {

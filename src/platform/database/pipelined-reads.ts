@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { BoundedMap } from '../collections/bounded-map.ts'
-import { currentParty } from '../concurrency/party.ts'
+import { currentAccount } from '../concurrency/current-account.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, limitOfRecords, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent, cutConnection } from './silent-connections.ts'
@@ -28,8 +28,8 @@ const NOT_PREPARED = '26000'
 /** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
 const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
 /**
- * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its party use the pool, where
- * they delay only each other. It is larger than the piece in which small answers of several parties arrive together.
+ * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its account use the pool, where
+ * they delay only each other. It is larger than the piece in which small answers of several accounts arrive together.
  */
 const LARGE_BYTES = 262_144
 const AWAY_MS = 30_000
@@ -80,7 +80,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
   let isClosed = false
-  /** Until when the reads of a party use the pool. */
+  /** Until when the reads of an account use the pool. */
   const awayUntil = new BoundedMap<string, number>(MOST_AWAY)
 
   async function connect(): Promise<void> {
@@ -118,10 +118,10 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
         return null
       }
-      const party = currentParty()
-      if (open.isStuck || now < (awayUntil.get(party) ?? 0)) return null
+      const account = currentAccount()
+      if (open.isStuck || now < (awayUntil.get(account) ?? 0)) return null
       const noteAnswer = (bytes: number) => {
-        if (bytes > LARGE_BYTES) awayUntil.set(party, performance.now() + AWAY_MS)
+        if (bytes > LARGE_BYTES) awayUntil.set(account, performance.now() + AWAY_MS)
       }
       if (now - open.openedAt <= maxLifetimeSeconds * 1000 && !hasTooManyPrepared(open.client))
         return send(open, statement, noteAnswer, isPrinted)

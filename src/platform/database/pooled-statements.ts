@@ -1,6 +1,6 @@
 /** The connections of a pool, and statements on them: with which settings they are opened, and how a caller cancels a long one. */
 import pg from 'pg'
-import { FairLimit } from '../concurrency/fair-limit.ts'
+import { FairQueue } from '../concurrency/fair-queue.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { keepRefusals } from './nodes/refusals.ts'
@@ -12,8 +12,8 @@ import { runPrintedThen } from './statement-groups.ts'
 export const MAX_LIFETIME_SECONDS = 600
 /** Connections that queries never take, so that writes and short reads always find one. */
 const KEPT_FREE = ownPart(2)
-/** A query that waits for a place holds no connection, so it may wait longer than a write waits for a connection. */
-const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000, refusingWaitMs: 500 }
+/** A query that waits for a slot holds no connection, so it may wait longer than a write waits for a connection. */
+const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000 }
 
 /**
  * The settings of a pool and of its connections. A connection lives for ten minutes at most, because it keeps a catalogue cache of each
@@ -50,10 +50,10 @@ export function watchConnections(pool: pg.Pool, { observe, silentMs }: { observe
   })
 }
 
-/** The places for queries on a pool. Of several accounts none takes all of them, because a query may run for ten seconds. */
-export function queryPlaces(size: number): FairLimit {
-  const places = Math.max(1, size - KEPT_FREE)
-  return new FairLimit({ places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
+/** The queue of the queries on a pool. No account takes all slots, because a query may run for ten seconds. */
+export function openQueryQueue(size: number): FairQueue {
+  const slots = Math.max(1, size - KEPT_FREE)
+  return new FairQueue({ slots, slotsOfAccount: Math.max(1, slots - KEPT_FREE), ...QUERY_WAITS })
 }
 
 /** A read that follows a printed statement on its connection. */

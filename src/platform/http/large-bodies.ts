@@ -1,12 +1,11 @@
 /**
  * A JSON body is held in memory while it is read, as bytes, as text and as values: a batch of 10 MB takes about 40 MB. A process reads
  * only a few large bodies at once; other requests wait before their bytes are taken from the socket. A slow body takes minutes, so no
- * account can take all places. An upload goes to storage while it arrives, so many more of them are received at once.
+ * account can take all slots. An upload goes to storage while it arrives, so many more of them are received at once.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, authenticate } from '../access/authenticate.ts'
-import { enterPlace } from '../concurrency/awaited-place.ts'
-import { FairLimit, type Place } from '../concurrency/fair-limit.ts'
+import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { tooBusy, unavailable } from './errors.ts'
 import { accessRequestOf, type RequestContext } from './request-context.ts'
@@ -16,43 +15,37 @@ export const STRANGER_BODY_LIMIT = 65_536
 /** A body larger than this is a large one. */
 export const LARGE_BYTES = 4 * 1_048_576
 const LARGE_AT_ONCE = ownPart(6, 2)
-const KEPT_FREE = ownPart(2)
+const LARGE_OF_ACCOUNT = Math.max(1, LARGE_AT_ONCE - ownPart(2))
 const MOST_WAITING = 100
 const WAIT_MS = 30_000
 
 export const openLargeBodies = () =>
-  new FairLimit({
-    ...{ places: LARGE_AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true },
-    ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
-  })
+  new FairQueue({ slots: LARGE_AT_ONCE, slotsOfAccount: LARGE_OF_ACCOUNT, mostWaiting: MOST_WAITING, waitMs: WAIT_MS })
 
-/** There are enough places that no account waits for another one. */
+/** There are enough slots that no account waits for another one. */
 const UPLOADS_AT_ONCE = ownPart(1_024)
 const UPLOADS_OF_ACCOUNT = ownPart(6)
-/** An upload waits longer than other bodies, because the uploads that hold the places of its account may be slow. */
+/** An upload waits longer than other bodies, because the uploads that hold the slots of its account may be slow. */
 const UPLOAD_WAIT_MS = 120_000
 
-export const openUploadPlaces = () =>
-  new FairLimit({
-    ...{ places: UPLOADS_AT_ONCE, keptFree: UPLOADS_AT_ONCE - UPLOADS_OF_ACCOUNT, isAlwaysShared: true },
-    ...{ mostWaiting: MOST_WAITING, waitMs: UPLOAD_WAIT_MS, refusingWaitMs: UPLOAD_WAIT_MS },
-  })
+export const openUploadQueue = () =>
+  new FairQueue({ slots: UPLOADS_AT_ONCE, slotsOfAccount: UPLOADS_OF_ACCOUNT, mostWaiting: MOST_WAITING, waitMs: UPLOAD_WAIT_MS })
 
 /**
- * Waits until a large body of the party may be read. The place is free again when the response is sent or the connection closes.
+ * Waits until a large body of the account may be read. The slot is free again when the response is sent or the connection closes.
  * @throws AppError 503 after too long a wait
  */
-export async function admitBody(bodies: FairLimit, party: string, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> {
+export async function admitBody(bodies: FairQueue, account: string, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> {
   if (raw.destroyed) throw hungUp()
   const closing = new AbortController()
-  let place: Place | undefined
+  let slot: Slot | undefined
   raw.once('close', () => {
     closing.abort(hungUp())
-    if (place) bodies.leave(place)
+    if (slot) bodies.leave(slot)
   })
-  place = await enterPlace(bodies, party, { signal: closing.signal, refusal: () => tooBusy({ retryAfterSeconds: 5 }) })
-  // The connection may have closed after the place was given and before this function went on.
-  if (closing.signal.aborted) bodies.leave(place)
+  slot = await bodies.enter(account, { signal: closing.signal, refusal: () => tooBusy({ retryAfterSeconds: 5 }) })
+  // The connection may have closed after the slot was given and before this function went on.
+  if (closing.signal.aborted) bodies.leave(slot)
 }
 
 const hungUp = () => unavailable('The caller has hung up')

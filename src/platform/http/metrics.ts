@@ -1,7 +1,7 @@
 /** Metrics of requests, and the route that shows all metrics to Prometheus. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { FairLimit } from '../concurrency/fair-limit.ts'
+import type { FairQueue } from '../concurrency/fair-queue.ts'
 import type { Deps } from '../context.ts'
 import type { Observer } from '../durations.ts'
 import { memo } from '../memo.ts'
@@ -23,25 +23,25 @@ export const refusals = counter({
   help: 'Requests that were refused with 503, because too many others were waiting.',
 })
 
-/** The limit of each process that answers requests, by its metrics. */
-const limits = new WeakMap<Metrics, Pick<FairLimit, 'taken' | 'waiting'>>()
+/** The queue of each process that answers requests, by its metrics. */
+const queues = new WeakMap<Metrics, Pick<FairQueue, 'taken' | 'waiting'>>()
 
-/** Shows how much of the limit on concurrent requests is used. */
-export const showLimit = (metrics: Metrics, limit: Pick<FairLimit, 'taken' | 'waiting'>) => void limits.set(metrics, limit)
+/** Shows how many requests are in progress and how many wait. */
+export const showQueue = (metrics: Metrics, queue: Pick<FairQueue, 'taken' | 'waiting'>) => void queues.set(metrics, queue)
 
 export const httpMetrics: readonly Metric[] = [
   requests,
   refusals,
   gauge({
     name: 'gridpost_http_requests',
-    help: 'Requests that have a place, and those that wait for one. One that takes long gives its place back before it is answered.',
+    help: 'Requests that have a slot, and those that wait for one. One that takes long gives its slot back before it is answered.',
     labels: ['state'],
     read: ({ metrics }) => {
-      const limit = limits.get(metrics)
-      if (!limit) return []
+      const queue = queues.get(metrics)
+      if (!queue) return []
       return [
-        { labels: { state: 'running' }, value: limit.taken },
-        { labels: { state: 'waiting' }, value: limit.waiting },
+        { labels: { state: 'running' }, value: queue.taken },
+        { labels: { state: 'waiting' }, value: queue.waiting },
       ]
     },
   }),

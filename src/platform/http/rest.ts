@@ -9,13 +9,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, type Admission, admit } from '../access/authorize.ts'
 import { freeChunk, isFreeable } from '../bytes/freed-chunk.ts'
-import type { FairLimit } from '../concurrency/fair-limit.ts'
-import { accountParty } from '../concurrency/party.ts'
+import { accountName } from '../concurrency/current-account.ts'
+import type { FairQueue } from '../concurrency/fair-queue.ts'
 import { memo } from '../memo.ts'
 import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
-import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
+import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadQueue } from './large-bodies.ts'
 import { noteCall } from './read-your-writes.ts'
 import { accessRequestAgain, accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
@@ -69,7 +69,7 @@ function mount(
   app: FastifyInstance,
   procedure: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
-  largeBodies: FairLimit,
+  largeBodies: FairQueue,
 ): void {
   const { type, meta, input } = procedure
   const { openapi, access, bodyLimit = BODY_LIMIT } = meta
@@ -90,7 +90,7 @@ function mount(
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(accessRequestOf(ctx), access, type === 'mutation', {})
       const actor = ctx.admission?.actor ?? (await callerOfBody(ctx, bytes))
-      if (actor && bodyLimit > LARGE_BYTES && bytes > LARGE_BYTES) await admitBody(largeBodies, accountParty(actor.accountId), reply)
+      if (actor && bodyLimit > LARGE_BYTES && bytes > LARGE_BYTES) await admitBody(largeBodies, accountName(actor.accountId), reply)
     },
     handler: (request, reply) => {
       const given = openapi.method === 'GET' ? fromQuery(request.query as Query, input, pathIds) : bodyOf(request.body)
@@ -109,7 +109,7 @@ function mountUploads(
   procedures: readonly RestProcedure[],
   contextOf: (request: FastifyRequest) => RequestContext,
 ): void {
-  const places = openUploadPlaces()
+  const uploads = openUploadQueue()
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     await scope.register(fastifyMultipart)
@@ -139,7 +139,7 @@ function mountUploads(
             storage,
             maxBytes: meta.upload?.maxBytes ?? 0,
             query: fromQuery(request.query as Query, input, [...pathIdsOf(procedure), 'data']),
-            admitLarge: () => admitBody(places, accountParty(actor.accountId), reply),
+            admitLarge: () => admitBody(uploads, accountName(actor.accountId), reply),
           })
           ctx.received = received
           try {

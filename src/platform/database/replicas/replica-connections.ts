@@ -5,17 +5,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { BoundedMap } from '../../collections/bounded-map.ts'
-import { runInPlace } from '../../concurrency/awaited-place.ts'
-import type { FairLimit } from '../../concurrency/fair-limit.ts'
-import { currentParty } from '../../concurrency/party.ts'
+import { currentAccount } from '../../concurrency/current-account.ts'
+import type { FairQueue } from '../../concurrency/fair-queue.ts'
 import { tooBusy } from '../../http/errors.ts'
 import { memo } from '../../memo.ts'
 import { FairPool } from '../fair-pool.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
 import {
   type NamedTrailingRead,
+  openQueryQueue,
   poolSettings,
-  queryPlaces,
   runStatement,
   runWithTrailing,
   watchConnections,
@@ -65,11 +64,11 @@ const ASKED = `select pg_last_wal_replay_lsn()::text as lsn, pg_is_in_recovery()
 
 export class ReplicaConnections {
   readonly #pool: FairPool
-  readonly #queries: FairLimit
+  readonly #queries: FairQueue
 
   constructor(config: pg.PoolConfig, { size, observe }: { size: number; observe: ObserveStatement | undefined }) {
     this.#pool = new FairPool({ ...poolSettings(config, size), connectionTimeoutMillis: CONNECT_WITHIN_MS })
-    this.#queries = queryPlaces(size)
+    this.#queries = openQueryQueue(size)
     watchConnections(this.#pool, { observe, silentMs: SILENT_MS })
   }
 
@@ -90,7 +89,7 @@ export class ReplicaConnections {
         if (trailing) return runWithTrailing(client, statement, trailing, limitOfRecords(cancel))
         return runStatement(client, statement, isPrinted, isList ? limitOfList(cancel) : signal && limitOfRecords(cancel))
       })
-    return signal ? runInPlace(this.#queries, currentParty(), read, { signal, refusal: tooBusy }) : read()
+    return signal ? this.#queries.run(currentAccount(), read, { signal, refusal: tooBusy }) : read()
   }
 
   /** Waits until the replica has replayed what is needed. @returns false if it has not in time, or does not answer */
