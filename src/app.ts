@@ -1,6 +1,5 @@
 /** The HTTP application: plugins, RPC, REST and plain routes. `main.ts` and the tests let it listen. */
 import { randomBytes } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
 import fastifyCors from '@fastify/cors'
@@ -27,7 +26,6 @@ import { logOnDemand } from './platform/http/request-log.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
-import { SmallAnswers } from './platform/http/small-answers.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { ownPart } from './platform/processes/own-part.ts'
 import { appRouter, mountRoutes } from './router.ts'
@@ -98,7 +96,7 @@ function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstan
     schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
     // The time of a body depends on its size (slow-clients.ts).
     requestTimeout: 0,
-    http: { ...serverTimes(limits), ServerResponse: SmallAnswers as typeof ServerResponse },
+    http: serverTimes(limits),
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       if (isPixelPath(request.url)) return void sendPixel(reply)
