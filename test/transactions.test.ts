@@ -1,7 +1,7 @@
 /** Transactions of hand-written statements and of Prisma, on a database whose statements are listed. */
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
-import { isOutage } from '../src/platform/http/errors.ts'
+import { isOutage } from '../src/platform/database/database-errors.ts'
 import { testDatabase } from './support/database.ts'
 
 const { connection } = await testDatabase()

@@ -2,9 +2,9 @@
 import { withinTime } from '../platform/concurrency/time-limit.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { isOutage } from '../platform/database/database-errors.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
 import type { RecordsNode } from '../platform/database/records-plane.ts'
-import { isOutage } from '../platform/http/errors.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 import { MIN_BYTES } from '../tables/indexing.ts'
 

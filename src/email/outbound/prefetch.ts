@@ -1,6 +1,6 @@
 /** The emails of one connection. The next ones are leased and loaded while the last ones are sent, so that the connection need not wait for them. */
 import type { Context } from '../../platform/context.ts'
-import { isOutage } from '../../platform/http/errors.ts'
+import { isOutage } from '../../platform/database/database-errors.ts'
 import { type Lease, releaseLeases } from './lease.ts'
 import { type LoadedMail, loadFirst, recordKey } from './loading.ts'
 import type { Place } from './places.ts'

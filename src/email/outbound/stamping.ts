@@ -2,7 +2,7 @@
 import { type EmailChange, updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
-import { isOutage } from '../../platform/http/errors.ts'
+import { isOutage } from '../../platform/database/database-errors.ts'
 import { type Lease, LeaseLost, stampAttempt, stampAttempts } from './lease.ts'
 
 /** How many attempts are stamped in one statement. */

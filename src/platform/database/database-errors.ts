@@ -1,4 +1,5 @@
-/** Recognises what has gone wrong in the database by the errors of `pg`, of Prisma and of its adapter. */
+/** Recognises what has gone wrong in the database by the errors of `pg`, of Prisma and of its adapter, and makes the errors for callers. */
+import { AppError, tooBusy, unavailable } from '../http/errors.ts'
 
 /** The node whose connection the coordinator of a Citus cluster (14.0) has lost. Some of these errors have no SQLSTATE of their own. */
 export function lostNode({ message, where }: Error & { where?: unknown }): string | undefined {
@@ -82,3 +83,29 @@ export function isUniqueViolation(thrown: unknown): boolean {
   const state = sqlState(thrown)
   return state === '23505' || state === 'P2002'
 }
+
+/** True if the database could not run the statement, but may run it later. */
+export const isOutage = (thrown: unknown): boolean => (databaseRefusal(thrown)?.code ?? 'BAD_REQUEST') !== 'BAD_REQUEST'
+
+/** 503 for a busy or absent database, so that the caller retries (contract.md §1); 400 for a number out of range; else undefined. */
+export function databaseRefusal(thrown: unknown): AppError | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const code = sqlState(thrown)
+  if (code === '57014') return unavailable('Query took too long', 5, thrown)
+  if (code === '55P03' || code === '40P01' || code === '40001')
+    return unavailable('The row is being changed by another request; retry', 1, thrown)
+  if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
+  if (code === '25006') return unavailable('The database is read-only at the moment', 5, thrown)
+  if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
+  const node = lostNode(thrown)
+  if (node) return nodeAway(node, thrown)
+  return isDatabaseAway(thrown) ? unavailable('The database is not available', 5, thrown) : undefined
+}
+
+/** 503 that names the node. */
+export const nodeAway = (node: string, cause?: unknown): AppError =>
+  unavailable(`The node ${node}, which has these records, does not answer`, 5, cause)
+
+/** The same for a change that all nodes take part in. */
+export const nodeOfAllAway = (node: string, cause?: unknown): AppError =>
+  unavailable(`The node ${node} does not answer, and this change needs all nodes`, 5, cause)

@@ -1,7 +1,7 @@
 /** The response to bytes that Node cannot parse as HTTP. No route or hook sees them, but the response has the form of every error. */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorBody } from './errors.ts'
+import type { ErrorBody } from './error-answer.ts'
 
 const REFUSALS: Record<string, [status: number, code: ErrorBody['code'], message: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'TIMEOUT', 'The request was not received in time'],

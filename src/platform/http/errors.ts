@@ -1,9 +1,8 @@
+/** The errors whose messages callers may read, and how they are made. */
 import { TRPCError } from '@trpc/server'
-import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
-import { ZodError } from 'zod'
+import type { ZodError } from 'zod'
 import type { Answer } from '../answer.ts'
-import { isDatabaseAway, lostNode, sqlState } from '../database/database-errors.ts'
 import './validation-messages.ts'
 
 /** One invalid input: its path in the request, and the problem. */
@@ -133,72 +132,6 @@ export function errorWithin(error: AppError, at: (string | number)[]): AppError 
   return new AppError(error.code, badInputs(issues).message, { issues, cause: error })
 }
 
-/** The body of every error response, the same on REST and, as `error.data`, on RPC (contract.md §1). */
-export interface ErrorBody {
-  message: string
-  code: TRPC_ERROR_CODE_KEY
-  issues?: (Issue | CellIssue)[]
-  current?: unknown
-  request_id: string
-}
-
-interface ErrorAnswer {
-  status: number
-  headers: Record<string, string>
-  body: ErrorBody
-  /** True for a fault of the service, which is logged with its stack. */
-  isFault: boolean
-}
-
-/** The response to a thrown error. The message of an unknown error never leaves the service. */
-export function errorAnswer(thrown: unknown, requestId: string): ErrorAnswer {
-  const error = known(thrown)
-  const headers: Record<string, string> = {}
-  const issues = error.cellIssues ?? error.issues
-  if (error.code === 'UNAUTHORIZED') headers['www-authenticate'] = 'Bearer'
-  if (error.version !== undefined) headers.etag = `"${error.version}"`
-  if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds)
-  return {
-    status: error.status ?? getHTTPStatusCodeFromError(error),
-    headers,
-    body: {
-      message: error.message,
-      code: error.code,
-      ...(issues && { issues }),
-      ...(error.current !== undefined && { current: error.current }),
-      request_id: requestId,
-    },
-    // The operator has to make room.
-    isFault: error.status === 507 || (error.message === FAULT && error.code === 'INTERNAL_SERVER_ERROR'),
-  }
-}
-
-const FAULT = 'Something went wrong on our side'
-
-function known(thrown: unknown): AppError {
-  if (thrown instanceof AppError) return thrown
-  if (thrown instanceof TRPCError) {
-    if (thrown.cause instanceof AppError) return thrown.cause
-    if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badShape(thrown.cause)
-    const missing = missingResource(thrown.cause)
-    if (missing) return missing
-    if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isFaultOfSchema(thrown.cause))
-      return new AppError(thrown.code, trpcMessage(thrown), { cause: thrown })
-  }
-  return missingResource(thrown) ?? fastifyError(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
-}
-
-const missingResource = (thrown: unknown) => (isDiskFull(thrown) ? diskFull(thrown) : databaseError(thrown))
-
-/** A fault of a schema. tRPC treats anything thrown while it parses as a refusal, and would show the message. */
-const isFaultOfSchema = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError
-
-/** The message of tRPC's own error; some of them quote the parser. */
-function trpcMessage(error: TRPCError): string {
-  if (error.code === 'PARSE_ERROR' || error.cause instanceof SyntaxError) return 'The body is not valid JSON'
-  return error.message
-}
-
 /** Converts an issue of zod: each unknown key becomes an issue with its own path. */
 function issuesOf(issue: ZodError['issues'][number]): Issue[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
@@ -210,43 +143,4 @@ function issuesOf(issue: ZodError['issues'][number]): Issue[] {
     if (meant?.length) return meant.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
   }
   return [{ path, message: issue.message }]
-}
-
-/** True if the database could not run the statement, but may run it later. */
-export const isOutage = (thrown: unknown): boolean => (databaseError(thrown)?.code ?? 'BAD_REQUEST') !== 'BAD_REQUEST'
-
-/** 503 for a busy or unavailable database, so that the caller retries (contract.md §1); undefined for other errors. */
-function databaseError(thrown: unknown): AppError | undefined {
-  if (!(thrown instanceof Error)) return undefined
-  const code = sqlState(thrown)
-  if (code === '57014') return unavailable('Query took too long', 5, thrown)
-  if (code === '55P03' || code === '40P01' || code === '40001')
-    return unavailable('The row is being changed by another request; retry', 1, thrown)
-  if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
-  if (code === '25006') return unavailable('The database is read-only at the moment', 5, thrown)
-  if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
-  const node = lostNode(thrown)
-  if (node) return nodeAway(node, thrown)
-  return isDatabaseAway(thrown) ? unavailable('The database is not available', 5, thrown) : undefined
-}
-
-/** 503 that names the node. */
-export const nodeAway = (node: string, cause?: unknown): AppError =>
-  unavailable(`The node ${node}, which has these records, does not answer`, 5, cause)
-
-/** The same for a change that all nodes take part in. */
-export const nodeOfAllAway = (node: string, cause?: unknown): AppError =>
-  unavailable(`The node ${node} does not answer, and this change needs all nodes`, 5, cause)
-
-/** Fastify's own errors: invalid JSON, 413, 415, a path that it cannot decode. */
-function fastifyError(thrown: unknown): AppError | undefined {
-  if (!(thrown instanceof Error) || !('statusCode' in thrown) || typeof thrown.statusCode !== 'number') return undefined
-  if (thrown.statusCode === 413) return new AppError('PAYLOAD_TOO_LARGE', 'The body is too large', { cause: thrown })
-  if (thrown.statusCode === 415) return new AppError('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type is not a media type', { cause: thrown })
-  if ('code' in thrown && thrown.code === 'FST_ERR_BAD_URL')
-    return new AppError('BAD_REQUEST', 'The path cannot be decoded', { cause: thrown })
-  if ('code' in thrown && thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
-    return new AppError('BAD_REQUEST', 'A part of the path is too long', { cause: thrown })
-  if (thrown.statusCode === 404) return new AppError('NOT_FOUND', 'No such path', { cause: thrown })
-  return thrown.statusCode < 500 ? new AppError('BAD_REQUEST', thrown.message, { cause: thrown }) : undefined
 }

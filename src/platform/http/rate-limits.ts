@@ -2,10 +2,10 @@
 import type { Actor } from '../access/authenticate.ts'
 import { Batches } from '../concurrency/batches.ts'
 import { type Database, sql } from '../database/database.ts'
+import { isOutage } from '../database/database-errors.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { formatInstant } from '../time/time.ts'
 import { openAddressWindows } from './address-windows.ts'
-import { isOutage } from './errors.ts'
 
 /** The part of a window's limit that one lease takes. The count over all processes is exact to within one slice for each. */
 const SLICE = 0.05
