@@ -8,7 +8,6 @@ import { KEY_FIELD, parseCell } from '../src/fields/definition.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { type Context, systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { objectOf } from '../src/platform/http/written-json.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { formatInstant, isCalendarDate } from '../src/platform/time/time.ts'
 import { dayRange, startOfDay } from '../src/platform/time/time-zones.ts'
@@ -846,7 +845,7 @@ describe('while the job runs', () => {
     const table = await tableOf(SELECT, ['Open'])
     const { body } = await changeType(table, { type: 'text' })
     const { ref, context } = await readingAtTheSwap(table, table, body.job_id)
-    expect(objectOf((await get(context, ref, { id: 1, version: 1 })).value).data).toEqual({ cell: 'Open' })
+    expect((await get(context, ref, { id: 1, version: 1 })).value.data).toEqual({ cell: 'Open' })
     expect((await job(body.job_id)).body.state).toBe('done')
   })
 

@@ -13,6 +13,12 @@ export const insertedNames = (own: readonly FieldDef[]): Sql =>
 /** The type of a field's column, as a cast spells it. */
 export const typeOf = ({ type }: FieldDef): Sql => raw(castType(type))
 
+/** The name of the parameter for a cell of the field, in a prepared statement. */
+export const cellName = ({ id }: FieldDef): CellName => `cell ${id}`
+type CellName = `cell ${string}`
+/** The cells that a prepared statement binds. */
+export type BoundCells = Record<CellName, Cell>
+
 export function boundValue({ id, type }: FieldDef, cells: Cells): Cell {
   const cell = cells.get(id) ?? null
   return cell === null ? cell : TYPES[type].bind(cell)
@@ -31,7 +37,7 @@ export function cellArrays(own: readonly FieldDef[], records: readonly Cells[]):
  * The array as PostgreSQL reads it. pg would replace the characters to escape in every value, though few values have any.
  * @param values texts, numbers, booleans and nulls
  */
-export const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
+const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
 
 function elementText(value: unknown): string {
   if (value === null) return 'NULL'

@@ -5,11 +5,12 @@ import { Batches } from '../platform/concurrency/batches.ts'
 import { type Database, join, recordsOf, type Sql, type Statement, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
+import { constant, type Parameters, prepare } from '../platform/database/prepare.ts'
 import { unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
-import { boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
-import { type CellTexts, lookupsOf, nameReferences, selectTexts } from './cells/present.ts'
+import { boundValue, cellArrays, cellName, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
+import { type CellTexts, cellTexts, lookupsOf, nameReferences } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
 
 /** A record as it is stored, whose users and records have been named. */
@@ -21,14 +22,15 @@ export interface Change {
   userId: number | null
 }
 
-/** The columns to read of a row `r`, before its users and records are named. */
-export const storedColumns = memo((table: TableDef): Sql => sql`r.version, r.created_at, r.updated_at, ${selectTexts(ownFields(table))}`)
+/** The columns of a row `r` beside its cells. */
+export const STORED = sql`r.id, r.version, r.created_at::text as created_at, r.updated_at::text as updated_at`
 
-const reading = memo((table: TableDef) => sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${0}`.text)
+/** The columns to read of a row `r`, before its users and records are named. */
+export const storedColumns = memo((table: TableDef): Sql => join([STORED, ...cellTexts(ownFields(table))]))
 
 /** @returns undefined if the record does not exist */
 export async function readPlaced(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
-  const statement = { text: reading(table), values: [recordId] }
+  const statement = sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`
   const rows = await db.records(table.id).readShort<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
   return (await withNames(db, table, rows))[0]
 }
@@ -57,7 +59,7 @@ async function withNamesOfWritten(db: Database, table: TableDef, rows: StoredRow
  * True, or an error of the class `isOutdated` if the table has another version. The main server evaluates this before it sends the statement to the
  * node. The statement has locked the table by then: a change of the table came first and has been waited for, or it waits for the statement.
  */
-export const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_table_version(${id}::int, ${version}::int)`
+export const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_table_version(${constant(id)}, ${constant(version)})`
 
 /** Runs a statement that contains `requiringVersion`. */
 const write = (db: Database, table: TableDef, statement: Statement, name: string): Promise<StoredRow[]> =>
@@ -131,28 +133,27 @@ const withChange = (records: readonly Cells[], change: Change): Insert[] => reco
 const firstVersion = (table: TableDef): Sql => sql`case when ${requiringVersion(table)} then 1 end`
 
 function ofValues(table: TableDef, inserts: readonly Insert[]): Statement {
-  const own = ownFields(table)
-  const values = inserts.flatMap(({ cells, change: { now, userId } }) => {
-    const at = formatInstant(now)
-    return [at, userId, at, userId, ...own.map((field) => boundValue(field, cells))]
-  })
-  return { text: textOfValues(table)(inserts.length), values: [table.id, table.version, ...values] }
+  const values: InsertValues = {}
+  for (const [row, { cells, change }] of inserts.entries()) {
+    Object.assign(values, { [`${row} at`]: formatInstant(change.now), [`${row} userId`]: change.userId })
+    for (const field of ownFields(table)) values[`${row} ${cellName(field)}`] = boundValue(field, cells)
+  }
+  return insertingValues({ table, count: inserts.length }, values)
 }
 
-/** The texts by the number of records, each printed once. */
-const textOfValues = memo((table: TableDef) => {
-  const texts: string[] = []
-  const by = sql`${null}::timestamp, ${null}::int`
-  const row = join([by, by, ...ownFields(table).map((field) => sql`${null}::${typeOf(field)}`)])
-  const print = (count: number) => {
-    const rows = Array.from({ length: count }, (_, index) => sql`(${index ? sql`1` : firstVersion(table)}, ${row})`)
-    return insertion(table, sql`values ${join(rows)}`).text
-  }
-  return (count: number): string => {
-    texts[count] ??= print(count)
-    return texts[count]
-  }
+/** For each record, by its number: when and by whom it is inserted, and a cell for each field. */
+type InsertValues = Record<string, unknown>
+
+const MOST_PREPARED = 500
+const insertingValues = prepare<{ table: TableDef; count: number }, InsertValues>(MOST_PREPARED, (p, { table, count }) => {
+  const rows = Array.from({ length: count }, (_, row) => sql`(${row ? sql`1` : firstVersion(table)}, ${rowOf(p, table, row)})`)
+  return insertion(table, sql`values ${join(rows)}`)
 })
+
+function rowOf(p: Parameters<InsertValues>, table: TableDef, row: number): Sql {
+  const by = sql`${p[`${row} at`]}::timestamp, ${p[`${row} userId`]}::int`
+  return join([by, by, ...ownFields(table).map((field) => sql`${p[`${row} ${cellName(field)}`]}::${typeOf(field)}`)])
+}
 
 function ofArrays(table: TableDef, records: readonly Cells[], { now, userId }: Change): Sql {
   const own = ownFields(table)

@@ -5,21 +5,18 @@ import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import { PRINTED } from '../platform/database/row-reader.ts'
+import { constant } from '../platform/database/prepare.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
 import { definitionHere } from '../tables/elsewhere/definition-here.ts'
 import type { StoredRow } from './placed-rows.ts'
-import { printedColumns, readRow } from './rows.ts'
+import { readRow, selectedColumns } from './rows.ts'
 
 interface ShownRow extends RecordRow {
   record_version: number
-  /** The cells for `writeRecord`, read by a definition that may be outdated. They are used only if `shown_version` is the table's version. */
-  [PRINTED]?: PrintedCell
-  shown_version?: number
-  /** The row in place of the cells, if it is on another server. */
+  /** The record, read by a definition that may be outdated. It is used only if `shown_version` is the table's version. */
   shown?: StoredRow
+  shown_version?: number
 }
 
 const shownRecordResource: Resource<ShownRow> = {
@@ -43,7 +40,9 @@ const shownRecordResource: Resource<ShownRow> = {
   fallback: recordResource,
 }
 
-const shownColumns = (definition: TableDef) => sql`, ${definition.version}::int as shown_version, ${printedColumns(definition)}`
+/** The record is one value, because its fields may have the names of other columns. */
+const shownColumns = (definition: TableDef) => sql`, ${constant(definition.version)} as shown_version,
+  (select row_to_json(shown.*) from (select ${selectedColumns(definition)}) shown) as shown`
 
 /** The definition by which the statement of the access check can read the record. */
 function definitionFor({ table_id = 0 }: Record<string, number>, db: Database): TableDef | undefined {
@@ -60,5 +59,5 @@ export const shownRecordProcedure = (allowed: Callers) =>
   resourceProcedure(shownRecordResource, 'read', allowed, {}, (row, actor) => ({
     table: tableOf(row, actor),
     record: { id: row.record_id, version: row.record_version },
-    shown: row.shown_version === row.table_version ? (row[PRINTED] ?? row.shown) : undefined,
+    shown: row.shown_version === row.table_version ? row.shown : undefined,
   }))

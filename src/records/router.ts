@@ -5,7 +5,6 @@ import { docs } from './docs.ts'
 import { shownRecordProcedure } from './procedure.ts'
 import { count, explain, groups, query } from './query/run.ts'
 import {
-  AnsweredRecord,
   Counted,
   DataRecord,
   Deleted,
@@ -25,19 +24,19 @@ export const recordsRouter = router({
   get: shownRecordProcedure(callers.any)
     .meta(rest('GET', '/api/table/{table_id}/record/{record_id}/get', docs.get, { etag: 'answered' }))
     .input(RecordPath)
-    .output(AnsweredRecord)
+    .output(DataRecord)
     .query(answering(({ ctx }) => records.get(ctx.context, ctx.table, ctx.record, ctx.shown))),
 
   create: tableProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/create', docs.create, { etag: 'answered', isRepeatable: true }))
     .input(NewRecord.extend(TablePath.shape))
-    .output(AnsweredRecord)
+    .output(DataRecord)
     .mutation(answering(({ ctx, input }) => records.create(ctx.context, ctx.table, input))),
 
   update: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/update', docs.update, { etag: 'answered and heeded' }))
     .input(RecordUpdate.extend(RecordPath.shape))
-    .output(AnsweredRecord)
+    .output(DataRecord)
     .mutation(answering(({ ctx, input }) => records.update(ctx.context, ctx.table, ctx.record, input, ctx.ifMatch))),
 
   delete: recordProcedure('write', callers.any)

@@ -5,29 +5,29 @@ import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from 
 import { TYPES } from '../fields/registry.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
-import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
-import { PRINTED } from '../platform/database/row-reader.ts'
+import { constant, type Given, prepare } from '../platform/database/prepare.ts'
+import type { PrintedRows } from '../platform/database/printed-rows.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
-import { arrayText, boundValue, cellArrays, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
+import { type BoundCells, boundValue, cellArrays, cellName, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
 import { textOf } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
-import { type Change, insertPlaced, readPlaced, type StoredRow } from './placed-rows.ts'
+import { type Change, insertPlaced, readPlaced, STORED, type StoredRow } from './placed-rows.ts'
 import { cellRead } from './query/condition-sql.ts'
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
-/** The columns to read of a row `r`, with the users and records that its cells refer to. */
-const selectedColumns = memo((table: TableDef): Sql => {
+/** The columns of a `StoredRow`, for a row `r` that is on this server. */
+export const selectedColumns = memo((table: TableDef): Sql => {
   const cells = ownFields(table).map((field) => textOf(field, selectedCell(table, field)))
-  return join([sql`r.id, r.version, r.created_at, r.updated_at`, ...cells])
+  return join([STORED, ...cells])
 })
 
-/** The columns of a row `r` from which `writeRecord` writes the record. */
-export const printedColumns = memo((table: TableDef): Sql => {
+/** The columns of a row `r` from which `writeRecords` writes the record. */
+const printedColumns = memo((table: TableDef): Sql => {
   const title = titleField(table)
-  const columns = [sql`r.id as ${ident(PRINTED)}`, title ? columnOf(title) : sql`null::text`]
-  return join([...columns, ...ownFields(table).map((field) => selectedCell(table, field)), sql`r.created_at, r.updated_at`])
+  const cells = ownFields(table).map((field) => selectedCell(table, field))
+  return join([sql`r.id`, title ? columnOf(title) : sql`null::text`, ...cells, sql`r.created_at, r.updated_at`])
 })
 
 /** Returns undefined if the record does not exist. */
@@ -40,72 +40,73 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
   return row
 }
 
-/** Records that were inserted: their cells for `writeRecords`, or the rows if they are elsewhere. */
+/**
+ * Inserts a record.
+ * @returns undefined if the table has a newer version than the definition
+ * @throws an error of the class `isOutdated` in its place if the records are elsewhere
+ */
+export async function insertRow(db: Database, table: TableDef, cells: Cells, change: Change): Promise<StoredRow | undefined> {
+  if (db.isElsewhere(table.id)) return (await insertPlaced(db, table, [cells], change))[0]
+  const values: InsertValues = { at: formatInstant(change.now), userId: change.userId }
+  for (const field of ownFields(table)) values[cellName(field)] = boundValue(field, cells)
+  const [row] = await db.writeShort<StoredRow>(inserting({ table }, values), `insert:${table.id}:${table.version}`, writesOfTable(table.id))
+  return row
+}
+
+/** What an insert binds: when and by whom, and a cell for each field. */
+type InsertValues = { at: string; userId: number | null } & BoundCells
+
+/** The statements of the tables that were used last. */
+const MOST_PREPARED = 500
+
+/** Cells are bound directly: unnesting arrays would double the cost of the statement. */
+const inserting = prepare<{ table: TableDef }, InsertValues>(MOST_PREPARED, (p, { table }) => {
+  const cells = ownFields(table).map((field) => sql`${p[cellName(field)]}::${typeOf(field)}`)
+  return insertion(table, { by: { at: p.at, userId: p.userId }, cells, returned: selectedColumns(table) })
+})
+
+/** Records that were inserted together: their cells for `writeRecords`, or the rows if they are elsewhere. */
 export type InsertedRows = PrintedRows | StoredRow[]
 
 /**
  * Inserts records in one statement.
- * @returns them in the order of their ids, which is that of the request; none if the table has a newer version than the definition
- * @throws an error of the class `isOutdated` in its place if the records are elsewhere
+ * @returns them in the order of their ids, which is that of the request; undefined if the table has a newer version than the definition
+ * @throws as `insertRow`
  */
-export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<InsertedRows> {
-  if (db.isElsewhere(table.id)) return insertPlaced(db, table, records, { now, userId })
-  const { text, following } = insertionOfMany(table)
-  const statement = { text, values: [formatInstant(now), userId, ...cellArrays(ownFields(table), records).map(arrayText), ...following] }
-  const rows = await db.queryPrinted(statement, `insert:${table.id}:${table.version}`)
-  if (rows.length > 1) rows.putInOrder(rows.ids().sort((a, b) => a - b))
-  return rows
-}
-
-/**
- * Inserts a record that is on this server.
- * @returns its cells for `writeRecord`; undefined if the table has a newer version than the definition
- */
-export async function insertRow(db: Database, table: TableDef, record: Cells, { now, userId }: Change): Promise<PrintedCell | undefined> {
-  const { text, following } = insertionOfOne(table)
-  const cells = ownFields(table).map((field) => boundValue(field, record))
-  const statement = { text, values: [formatInstant(now), userId, ...cells, ...following] }
-  const [row] = await db.writeShort<{ [PRINTED]: PrintedCell }>(statement, `insert:${table.id}:${table.version}`, writesOfTable(table.id))
-  return row?.[PRINTED]
-}
-
-/** The part of an INSERT that depends only on the definition, printed once. */
-interface Insertion {
-  text: string
-  /** The values that follow those of the cells. */
-  following: unknown[]
-}
-
-/** For one record, whose cells are bound directly: unnesting arrays would double the cost of the statement. */
-const insertionOfOne = memo((table: TableDef): Insertion => {
-  const own = ownFields(table)
-  const cells = own.map((field) => sql`${null}::${typeOf(field)}`)
-  return insertion(table, own, own.length, { cells, from: empty, order: empty, returned: printedColumns(table) })
-})
-
-const insertionOfMany = memo((table: TableDef): Insertion => {
-  const own = ownFields(table)
-  const noCells = cellArrays(own, [])
-  const from = sql`, ${unnestedRows(own, noCells)}`
-  const order = sql`order by x."#"`
-  return insertion(table, own, noCells.length, { cells: own.map(unnestedCell), from, order, returned: printedColumns(table) })
-})
-
-function insertion(
+export async function insertRows(
+  db: Database,
   table: TableDef,
-  own: readonly FieldDef[],
-  bound: number,
-  { cells, from, order, returned }: { cells: Sql[]; from: Sql; order: Sql; returned: Sql },
-): Insertion {
-  const { text, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
-    insert into ${recordsOf(table.id)} as r (${insertedNames(own)})
+  records: readonly Cells[],
+  { now, userId }: Change,
+): Promise<InsertedRows | undefined> {
+  if (db.isElsewhere(table.id)) return insertPlaced(db, table, records, { now, userId })
+  const own = ownFields(table)
+  const from = sql`, ${unnestedRows(own, cellArrays(own, records))}`
+  const parts = { by: { at: formatInstant(now), userId }, cells: own.map(unnestedCell), from, order: sql`order by x."#"` }
+  const statement = insertion(table, { ...parts, returned: printedColumns(table) })
+  const rows = await db.queryPrinted(statement, `insert:${table.id}:${table.version}`)
+  rows.putInOrder(rows.ids().sort((a, b) => a - b))
+  return rows.length ? rows : undefined
+}
+
+interface InsertParts {
+  by: { at: Given<string>; userId: Given<number> | null }
+  cells: readonly Sql[]
+  /** With a comma before it. */
+  from?: Sql
+  order?: Sql
+  returned: Sql
+}
+
+function insertion(table: TableDef, { by, cells, from = empty, order = empty, returned }: InsertParts): Sql {
+  return sql`with by as (select ${by.at}::timestamp as at, ${by.userId}::int as id)
+    insert into ${recordsOf(table.id)} as r (${insertedNames(ownFields(table))})
     select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${returned}`
-  return { text, following: values.slice(2 + bound) }
 }
 
 /** True if the table still has this version. A statement waits for a concurrent change of the table before it evaluates this. */
 export const isCurrent = ({ id, version }: TableDef): Sql =>
-  sql`exists (select 1 from public.tables t where t.id = ${id} and t.version = ${version} and t.deleted_at is null)`
+  sql`exists (select 1 from public.tables t where t.id = ${constant(id)} and t.version = ${constant(version)} and t.deleted_at is null)`
 
 /** True if the table still has this version, for rows that were read from another server. */
 export async function isStillCurrent(db: Database, table: TableDef): Promise<boolean> {
@@ -120,7 +121,11 @@ function selectedCell(table: TableDef, field: FieldDef): Sql {
   const { type, lookup, lookup_table_id } = field
   const { names } = TYPES[type]
   if (names === 'users')
-    return selectedNames(field, sql`select n.id, n.email, n.name from public.users n`, sql` and n.account_id = ${table.account_id}`)
+    return selectedNames(
+      field,
+      sql`select n.id, n.email, n.name from public.users n`,
+      sql` and n.account_id = ${constant(table.account_id)}`,
+    )
   if (names !== 'records') return cellRead(field)
   if (!lookup) return sql`null::text`
   const title = lookup.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`

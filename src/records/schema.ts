@@ -38,8 +38,6 @@ export const DataRecord = z
   })
   .meta({ id: 'Record', description: 'One row of a table.' })
 export type DataRecord = z.infer<typeof DataRecord>
-/** The output of an operation that writes its record as JSON. */
-export const AnsweredRecord = orWritten(DataRecord)
 
 export const NewRecord = z.strictObject({ data: Values })
 export type NewRecord = z.infer<typeof NewRecord>

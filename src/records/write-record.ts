@@ -1,18 +1,19 @@
-/** Writes records as JSON, as they are read and written one by one, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
+/** Records as the API answers them: single ones as objects, those of a batch as JSON from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
 import { type CellJson, type JsonById, textJson } from '../fields/cell-json.ts'
-import { holdsFiles, ownFields, type TableDef } from '../fields/definition.ts'
+import { holdsFiles, ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import type { PrintedCell, PrintedRows } from '../platform/database/printed-rows.ts'
-import { WrittenJson, WrittenList } from '../platform/http/written-json.ts'
+import { WrittenList } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../platform/writers/json-writer.ts'
-import { writtenCells } from './cells/present.ts'
+import { valuesOf, writtenCells } from './cells/present.ts'
+import type { StoredRow } from './placed-rows.ts'
 import type { DataRecord } from './schema.ts'
 
-/** @param cell the first of `printedColumns(table)` */
-export function writeRecord(table: TableDef, cell: PrintedCell): WrittenJson<DataRecord> {
-  const json = new JsonWriter()
-  writeInto(json, table, cell)
-  return new WrittenJson(json.finish())
+/** The record as the API answers it. */
+export function recordOf(table: TableDef, row: StoredRow): DataRecord {
+  const { id, created_at, updated_at } = row
+  const title = titleField(table)
+  return { id, title: title ? (row[title.id] as string | null) : null, data: valuesOf(ownFields(table), row), created_at, updated_at }
 }
 
 /** @param rows of `printedColumns(table)` */
@@ -23,6 +24,7 @@ export function writeRecords(table: TableDef, rows: PrintedRows): WrittenList<Da
     writeInto(json, table, cell)
   })
   json.json(END_OF_LIST)
+  rows.free()
   return new WrittenList(json.finish())
 }
 

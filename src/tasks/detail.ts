@@ -5,6 +5,7 @@ import { callers, type Resource } from '../platform/access/authorize.ts'
 import type { Answer } from '../platform/answer.ts'
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { constant } from '../platform/database/prepare.ts'
 import { selectForJson } from '../platform/http/columns.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { memo } from '../platform/memo.ts'
@@ -123,7 +124,7 @@ const shownTaskResource: Resource<ShownTask> = {
   select: ({ task_id: taskId }, _, place = UNSEEN) => {
     if (place === UNSEEN) return ofTask(taskId)
     const table = place === STANDALONE ? undefined : (place as TableDef)
-    const isShown = table ? sql`t.id = ${table.id} and t.version = ${table.version}` : sql`k.table_id is null`
+    const isShown = table ? sql`t.id = ${constant(table.id)} and t.version = ${constant(table.version)}` : sql`k.table_id is null`
     const title = table ? titleIn(table, sql`k.record_id`) : NO_TITLE
     return ofTask(taskId, {
       isSubscriber: sql`${PRINCIPAL_ID} = any(f.subscribers)`,

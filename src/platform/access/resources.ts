@@ -2,6 +2,7 @@
 
 import { BoundedMap } from '../collections/bounded-map.ts'
 import { type Database, empty, recordsOf, type Sql, sql } from '../database/database.ts'
+import { constant, type Given } from '../database/prepare.ts'
 import { forbidden } from '../http/errors.ts'
 import { memo } from '../memo.ts'
 import type { Container } from './access-statement.ts'
@@ -67,7 +68,7 @@ export const spaceResource: Resource<SpaceRow> = {
   check: checkSpace,
 }
 
-const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = empty) => sql`
+const ofTable = (tableId: Given<number> | undefined, more: Sql = empty, join: Sql = empty) => sql`
     select s.id as space_id, s.name as space_name, t.account_id, m.role as member_role,
       t.id as table_id, t.name as table_name, t.version as table_version${more}
     from tables t
@@ -119,7 +120,7 @@ export function renamed<Row extends object>(resource: Resource<Row>, names: Reco
 /** A record with its table. @param more columns of the record, `r` */
 export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
   ofTable(
-    table_id,
+    constant(table_id),
     sql`, ${RECORD}${more}`,
     // The id was checked to be a number, so it is safe in the name of the schema.
     sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,

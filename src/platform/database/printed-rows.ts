@@ -90,13 +90,6 @@ export class PrintedRows {
     }
   }
 
-  /** The first value of the first row, which there must be. */
-  firstCell(): PrintedCell {
-    const cell = new PrintedCell(this.#bytes)
-    cell.moveTo(this.#starts[0] as number)
-    return cell
-  }
-
   /** The text of a value; null for NULL. @param column counted from 0; the row must have it */
   textOf(row: number, column: number): string | null {
     const cell = new PrintedCell(this.#bytes)
@@ -237,13 +230,6 @@ export class DataRow {
     if (reused?.bytes !== this.#bytes) reused = new PrintedCell(this.#bytes)
     reused.end = this.#start + COUNT_BYTES
     return reused
-  }
-
-  /** A copy of the values behind the cell, at the first of them. */
-  copyBehind({ end }: PrintedCell): PrintedCell {
-    const cell = new PrintedCell(Buffer.from(this.#bytes.subarray(end, this.#end)))
-    cell.moveTo(0)
-    return cell
   }
 
   get #end(): number {

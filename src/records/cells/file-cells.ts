@@ -16,7 +16,7 @@ import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
 import type { StoredRow } from '../placed-rows.ts'
 import { changeBy, readRow } from '../rows.ts'
-import { type UpdatedRow, updateRow } from '../update-row.ts'
+import { updateRow } from '../update-row.ts'
 
 /** Updates a record, in one statement unless a cell holds files. Returns what `updateRow` returns. */
 export async function updateCells(
@@ -25,7 +25,7 @@ export async function updateCells(
   recordId: number,
   cells: Cells,
   ifMatch: IfMatch,
-): Promise<UpdatedRow | undefined> {
+): Promise<StoredRow | undefined> {
   const { db, transaction } = context
   const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), ifMatch })
   const files = table.fields.filter((field) => holdsFiles(field) && cells.has(field.id))

@@ -19,10 +19,11 @@ export type Row = { id: number } & Values
 /** By field id the text of each cell, as PostgreSQL prints it, or null. A row may have other columns, too. */
 export type CellTexts = Record<string, unknown>
 
+/** The cells of a row `r` as texts. */
+export const cellTexts = (fields: readonly FieldDef[]): Sql[] => withoutKey(fields).map((field) => textOf(field, cellRead(field)))
+
 /** Selects the id of a row `r` and its cells as texts. */
-export const selectTexts = memo(
-  (fields: readonly FieldDef[]): Sql => join([sql`r.id`, ...withoutKey(fields).map((field) => textOf(field, cellRead(field)))]),
-)
+export const selectTexts = memo((fields: readonly FieldDef[]): Sql => join([sql`r.id`, ...cellTexts(fields)]))
 
 /** @param cell of the field, as SQL */
 export const textOf = ({ id }: FieldDef, cell: Sql): Sql => sql`(${cell})::text as ${ident(id)}`

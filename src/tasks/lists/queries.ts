@@ -1,7 +1,6 @@
 import { taskInReach } from '../../notifications/queries.ts'
 import type { Actor } from '../../platform/access/authenticate.ts'
-import { composedByShape } from '../../platform/database/composed-once.ts'
-import { type Database, empty, join, type Sql, type Statement, sql } from '../../platform/database/database.ts'
+import { type Database, empty, join, type Sql, sql } from '../../platform/database/database.ts'
 import { listWriter } from '../../platform/http/row-json.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, TASK_COLUMNS } from '../queries.ts'
@@ -21,8 +20,8 @@ export async function listOnRecord(
   recordId: number,
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<WrittenList<Task>> {
-  const statement = pageOnRecord(status, { tableId, recordId, limit, offset })
-  const parts = () => onRecord(tableId, recordId, status)
+  const parts = onRecord(tableId, recordId, status)
+  const statement = pageCountedApart(parts[0], status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset })
   // A record has few tasks, so this is a short read. Only a page with a higher limit than usual can exceed 32 MB.
   const ask = limit > SHORT_PAGE ? db.listPrinted : db.readShortPrinted
   return page(ask, { statement, parts, limit, offset })
@@ -35,58 +34,22 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
   sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
 ]
 
-interface RecordPage {
-  tableId: number
-  recordId: number
-  limit: number
-  offset: number
-}
-
-/** More than there are shapes. They are kept, because to compose a statement takes longer than to write its rows. */
-const MOST_COMPOSED = 200
-const pagesOnRecords = composedByShape<RecordPage>(MOST_COMPOSED)
-
-const pageOnRecord = (status: RecordTaskQuery['status'], values: RecordPage): Statement =>
-  pagesOnRecords(`${status}`, ['tableId', 'recordId', 'limit', 'offset'], ({ tableId, recordId, limit, offset }) => {
-    const [part] = onRecord(tableId, recordId, status)
-    return pageCountedApart(part, status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset })
-  })(values)
-
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
-  const statement = pageOfUser(reach, query, { limit, offset })
-  return page(db.listPrinted, { statement, parts: () => ofUser(reach, query), limit, offset })
+  const parts = ofUser(reach, query)
+  return page(db.listPrinted, { statement: pageOfUser(reach, query, parts, { limit, offset }), parts, limit, offset })
 }
 
-const WORDS = ['first', 'second', 'third'] as const
-type TabValues = Record<'accountId' | 'userId' | 'limit' | 'offset', number> & Partial<Record<(typeof WORDS)[number], string>>
-
-const pagesOfUsers = composedByShape<TabValues>(MOST_COMPOSED)
-
-function pageOfUser(reach: TaskReader, query: UserQuery, { limit, offset }: Window): Statement {
-  const { accountId, userId, isOwner } = reach
-  const order = query.include_done ? ORDER : ORDER_OF_OPEN
-  const { words, arePlain } = searchOf(query)
-  if (words.length > WORDS.length) return pageOf(ofUser(reach, query), order, { limit, offset })
-  const shape = `${query.tab} ${query.include_done === true} ${isOwner} ${words.length} ${arePlain}`
-  const named = WORDS.slice(0, words.length)
-  const names = ['accountId', 'userId', 'limit', 'offset', ...named] as const
-  const run = pagesOfUsers(shape, names, ({ accountId, userId, limit, offset, ...bound }) => {
-    const reader = { accountId, userId, isOwner }
-    if (query.tab !== 'all' && !query.include_done && !words.length)
-      return pageCountedApart(openOf(reader, query.tab), ORDER_OF_OPEN, { limit, offset })
-    const search = { words: named.map((name) => bound[name] as string), arePlain }
-    return pageOf(ofUser(reader, query, inParts, search), order, { limit, offset })
-  })
-  const [first, second, third] = words as [string, string, string]
-  return run({ accountId, userId, limit, offset, first, second, third })
+function pageOfUser(reach: TaskReader, { tab, include_done, search }: UserQuery, parts: readonly Sql[], window: Window): Sql {
+  if (tab !== 'all' && !include_done && !search?.trim()) return pageCountedApart(openOf(reach, tab), ORDER_OF_OPEN, window)
+  return pageOf(parts, include_done ? ORDER : ORDER_OF_OPEN, window)
 }
 
-function ofUser(reach: TaskReader, query: UserQuery, all = inParts, search = searchOf(query)): Sql[] {
+function ofUser(reach: TaskReader, query: UserQuery, all = inParts): Sql[] {
   const { tab, include_done = false } = query
   // A literal, not a bound value: a generic plan could not use the partial indexes on open tasks.
   const shown = join(
-    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...conditionsOf(search)],
+    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...conditionsOf(searchOf(query))],
     ' and ',
   )
   return TABS[tab](reach.userId, all).map((part) => sql`${part} and ${shown} and ${taskInReach(sql`k`, reach)}`)
@@ -139,8 +102,8 @@ const openOf = (reach: TaskReader, tab: 'my' | 'delegated'): Sql =>
 
 interface Page extends Window {
   /** Made by `pageOf` or `pageCountedApart`. */
-  statement: Statement
-  parts: () => readonly Sql[]
+  statement: Sql
+  parts: readonly Sql[]
 }
 
 /** @param ask the method of the database to use */
@@ -148,7 +111,7 @@ async function page(ask: Database['readShortPrinted'], { statement, parts, limit
   const rows = await ask(statement, 'tasks:list')
   if (rows.length || (limit > 0 && offset === 0)) return writeTasks(rows)
   // A page beyond the end has no row with the total.
-  return new WrittenList('[]', { total: await totalOf(ask, parts()) })
+  return new WrittenList('[]', { total: await totalOf(ask, parts) })
 }
 
 /** The number of tasks on all pages together. @param ask as for `page` @param parts as for `pageOf` */
