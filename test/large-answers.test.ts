@@ -1,4 +1,4 @@
-/** The bytes of large answers are freed once they are sent (src/platform/freed-chunk.ts). */
+/** Large answers arrive as a whole, although the bytes that they are written from are freed at once (src/platform/bytes/freed-chunk.ts). */
 import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'

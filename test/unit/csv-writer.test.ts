@@ -68,7 +68,7 @@ test('lines equal those that are made of strings: one empty cell is quoted, seve
   expect(csv.finish().toString()).toBe([[''], ['', ''], ['a'], ['']].map(csvLine).join(''))
 })
 
-test('rows that gave their bytes back are empty, and others that take them have their own values', () => {
+test('rows that were freed are empty, can be filled again, and leave others their values', () => {
   const rowOf = (text: string) => {
     const length = Buffer.alloc(4)
     length.writeInt32BE(Buffer.byteLength(text))

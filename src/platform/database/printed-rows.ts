@@ -3,17 +3,13 @@
  * that is made of them (docs/decisions/0024-written-pages.md).
  */
 import { createRequire } from 'node:module'
+import { freeChunk } from '../bytes/freed-chunk.ts'
 
 /** The bytes for a whole message of the connection: the rows that follow the first are probably in it. */
 const MOST_FIRST_BYTES = 65_536
 /** Before each value are four bytes with its length; -1 stands for NULL. */
 const LENGTH_BYTES = 4
 const NO_BYTES = Buffer.alloc(0)
-/** How much of what rows have given back is kept for others. */
-const MOST_KEPT_BYTES = 1_048_576
-/** Bytes that rows have given back. */
-const freed: (typeof NO_BYTES)[] = []
-let freedBytes = 0
 const [COMMA, MINUS, ZERO, NINE, T, BRACE] = [44, 45, 48, 57, 116, 123]
 
 export class PrintedRows {
@@ -33,10 +29,10 @@ export class PrintedRows {
   /** Copies the values of a row, each after its length. */
   add(bytes: Buffer, start: number, end: number): void {
     const needed = this.#end + end - start
-    if (needed > this.#bytes.length && this.#end === 0) this.#takeFreed()
     if (needed > this.#bytes.length) {
       const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length, Math.min(bytes.length - start, MOST_FIRST_BYTES)))
       this.#bytes.copy(larger, 0, 0, this.#end)
+      freeChunk(this.#bytes)
       this.#bytes = larger
     }
     bytes.copy(this.#bytes, this.#end, start, end)
@@ -49,23 +45,12 @@ export class PrintedRows {
     this.#starts = this.#starts.slice(0, length)
   }
 
-  /**
-   * Gives the bytes back for other rows, of which it has none then. Otherwise each page would leave them to the garbage collector, which marks
-   * the whole heap whenever the bytes of buffers have added up.
-   */
+  /** Frees the bytes at once (bytes/freed-chunk.ts). It has no rows afterwards. */
   free(): void {
-    if (this.#bytes.length && freedBytes + this.#bytes.length <= MOST_KEPT_BYTES) {
-      freed.push(this.#bytes)
-      freedBytes += this.#bytes.length
-    }
+    freeChunk(this.#bytes)
     this.#bytes = NO_BYTES
     this.#starts = []
     this.#end = 0
-  }
-
-  #takeFreed(): void {
-    this.#bytes = freed.pop() ?? NO_BYTES
-    freedBytes -= this.#bytes.length
   }
 
   /** The ids with which the rows begin. */

@@ -8,7 +8,6 @@ import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/serv
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, type Admission, admit } from '../access/authorize.ts'
-import { freeChunk, isFreeable } from '../bytes/freed-chunk.ts'
 import { accountName } from '../concurrency/current-account.ts'
 import type { FairQueue } from '../concurrency/fair-queue.ts'
 import { memo } from '../memo.ts'
@@ -20,7 +19,7 @@ import { noteCall } from './read-your-writes.ts'
 import { accessRequestAgain, accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
 import { leastFileBytes, receiveUpload } from './uploads.ts'
-import { type JsonText, type List, WrittenJson } from './written-json.ts'
+import { type List, WrittenJson } from './written-json.ts'
 
 export interface RestProcedure {
   name: string
@@ -209,15 +208,9 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
   if (meta.isList) setListHeaders(reply, answer as List<unknown>)
   if (answer instanceof WrittenJson) {
     reply.type('application/json; charset=utf-8')
-    freeWhenSent(answer.text, reply)
     return answer.text
   }
   return (meta.isList && (answer as List<unknown>).rows) || answer
-}
-
-/** The answers of large pages would otherwise add up until the garbage collector marks the whole heap, several times a second. */
-function freeWhenSent(text: JsonText, { raw }: FastifyReply): void {
-  if (isFreeable(text)) raw.once('finish', () => freeChunk(text))
 }
 
 function setListHeaders(reply: FastifyReply, { total, next_cursor }: Omit<List<unknown>, 'rows'>): void {

@@ -1,4 +1,5 @@
 /** Writes answers as bytes, made of the bytes of PostgreSQL's answers. Four bytes are read, checked and written at a time. */
+import { freeChunk } from '../bytes/freed-chunk.ts'
 import type { PrintedCell } from '../database/printed-rows.ts'
 
 export const WORD_BYTES = 4
@@ -6,9 +7,10 @@ export const WORD_BYTES = 4
 const ONES = 0x01010101
 /** Marks the bytes that `bytesLike` has found. */
 export const HIGHEST_BITS = 0x80808080
-const FIRST_BYTES = 131_072
-/** A larger buffer is handed over with its answer, and not kept for the next one. */
-const MOST_KEPT_BYTES = 1_048_576
+/** Enough for most rows. A page doubles it a few times. */
+const FIRST_BYTES = 2_048
+/** A larger buffer is handed over, because a copy would take time and as much memory again. */
+const MOST_COPIED_BYTES = 1_048_576
 
 /** The byte four times, as a word to compare with. */
 export const fourTimes = (character: string): number => character.charCodeAt(0) * ONES
@@ -30,9 +32,6 @@ const outputBuffer = (length: number): OutputBuffer => {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) }
 }
 
-/** The buffer in which the next answer is written. Each answer is written in one turn of the event loop. */
-let shared: OutputBuffer | undefined
-
 /** A text that is finished and written often. The last word is filled up with zeros. */
 export class BytePiece {
   readonly length: number
@@ -53,9 +52,7 @@ export class ByteWriter {
   protected end = 0
 
   constructor() {
-    ;({ bytes: this.bytes, view: this.view } = shared ?? outputBuffer(FIRST_BYTES))
-    // Another answer that begins meanwhile gets a buffer of its own.
-    shared = undefined
+    ;({ bytes: this.bytes, view: this.view } = outputBuffer(FIRST_BYTES))
   }
 
   piece({ words, length }: BytePiece): void {
@@ -82,19 +79,20 @@ export class ByteWriter {
     this.end += this.bytes.write(text, this.end)
   }
 
-  /** Ends the answer. @returns its bytes, which nothing changes later */
+  /** Ends the answer, after which nothing can be written. @returns its bytes */
   finish(): Buffer {
     const written = this.bytes.subarray(0, this.end)
-    if (this.bytes.length > MOST_KEPT_BYTES) return written
-    shared = { bytes: this.bytes, view: this.view }
-    return Buffer.from(written)
+    if (this.bytes.length > MOST_COPIED_BYTES) return written
+    const copy = Buffer.from(written)
+    freeChunk(this.bytes)
+    return copy
   }
 
   /** The bytes that were written since the last call. What is written next overwrites them. */
   flush(): Buffer {
     const written = this.bytes.subarray(0, this.end)
     this.end = 0
-    if (this.bytes.length > MOST_KEPT_BYTES) ({ bytes: this.bytes, view: this.view } = outputBuffer(FIRST_BYTES))
+    if (this.bytes.length > MOST_COPIED_BYTES) ({ bytes: this.bytes, view: this.view } = outputBuffer(FIRST_BYTES))
     return written
   }
 
@@ -102,6 +100,7 @@ export class ByteWriter {
     if (this.end + bytes <= this.bytes.length) return
     const larger = outputBuffer(Math.max(this.end + bytes, 2 * this.bytes.length))
     this.bytes.copy(larger.bytes, 0, 0, this.end)
+    freeChunk(this.bytes)
     this.bytes = larger.bytes
     this.view = larger.view
   }
