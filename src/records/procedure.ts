@@ -9,8 +9,8 @@ import { constant } from '../platform/database/prepare.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
 import { definitionHere } from '../tables/elsewhere/definition-here.ts'
-import type { StoredRow } from './placed-rows.ts'
 import { readRow, selectedColumns } from './rows.ts'
+import type { StoredRow } from './stored-row.ts'
 
 interface ShownRow extends RecordRow {
   record_version: number

@@ -9,11 +9,13 @@ import { constant, type Given, prepare } from '../platform/database/prepare.ts'
 import type { PrintedRows } from '../platform/database/printed-rows.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
+import { choose } from '../tables/elsewhere/choice.ts'
 import { type BoundCells, boundValue, cellArrays, cellName, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
 import { textOf } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
-import { type Change, insertPlaced, readPlaced, STORED, type StoredRow } from './placed-rows.ts'
+import { insertElsewhere, insertManyElsewhere, readElsewhere } from './elsewhere.ts'
 import { cellRead } from './query/condition-sql.ts'
+import { type Change, STORED, type StoredRow } from './stored-row.ts'
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
@@ -31,8 +33,10 @@ const printedColumns = memo((table: TableDef): Sql => {
 })
 
 /** Returns undefined if the record does not exist. */
-export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
-  if (db.isElsewhere(table.id)) return readPlaced(db, table, recordId)
+export const readRow = (db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> =>
+  choose(db, table.id, { here: readHere, elsewhere: readElsewhere })(db, table, recordId)
+
+async function readHere(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   const [row] = await db.query<StoredRow>(
     sql`select ${selectedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
     `record:${table.id}:${table.version}`,
@@ -45,8 +49,10 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
  * @returns undefined if the table has a newer version than the definition
  * @throws an error of the class `isOutdated` in its place if the records are elsewhere
  */
-export async function insertRow(db: Database, table: TableDef, cells: Cells, change: Change): Promise<StoredRow | undefined> {
-  if (db.isElsewhere(table.id)) return (await insertPlaced(db, table, [cells], change))[0]
+export const insertRow = (db: Database, table: TableDef, cells: Cells, change: Change): Promise<StoredRow | undefined> =>
+  choose(db, table.id, { here: insertHere, elsewhere: insertElsewhere })(db, table, cells, change)
+
+async function insertHere(db: Database, table: TableDef, cells: Cells, change: Change): Promise<StoredRow | undefined> {
   const values: InsertValues = { at: formatInstant(change.now), userId: change.userId }
   for (const field of ownFields(table)) values[cellName(field)] = boundValue(field, cells)
   const [row] = await db.writeShort<StoredRow>(inserting({ table }, values), `insert:${table.id}:${table.version}`, writesOfTable(table.id))
@@ -73,13 +79,17 @@ export type InsertedRows = PrintedRows | StoredRow[]
  * @returns them in the order of their ids, which is that of the request; undefined if the table has a newer version than the definition
  * @throws as `insertRow`
  */
-export async function insertRows(
+export const insertRows = (db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<InsertedRows | undefined> =>
+  choose<InsertMany>(db, table.id, { here: insertManyHere, elsewhere: insertManyElsewhere })(db, table, records, change)
+
+type InsertMany = typeof insertRows
+
+async function insertManyHere(
   db: Database,
   table: TableDef,
   records: readonly Cells[],
   { now, userId }: Change,
-): Promise<InsertedRows | undefined> {
-  if (db.isElsewhere(table.id)) return insertPlaced(db, table, records, { now, userId })
+): Promise<PrintedRows | undefined> {
   const own = ownFields(table)
   const from = sql`, ${unnestedRows(own, cellArrays(own, records))}`
   const parts = { by: { at: formatInstant(now), userId }, cells: own.map(unnestedCell), from, order: sql`order by x."#"` }

@@ -15,9 +15,9 @@ import { enqueueIndexingAfterGrowth, FEW_RECORDS } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
 import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
-import type { StoredRow } from './placed-rows.ts'
 import { changeBy, insertRow, insertRows, readRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
+import type { StoredRow } from './stored-row.ts'
 import { recordOf, writeRecords } from './write-record.ts'
 
 /**

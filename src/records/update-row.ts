@@ -5,10 +5,12 @@ import type { IfMatch } from '../platform/answer.ts'
 import { type Database, ident, join, recordsOf, sql, writesOfTable } from '../platform/database/database.ts'
 import { prepare } from '../platform/database/prepare.ts'
 import { formatInstant } from '../platform/time/time.ts'
+import { choose } from '../tables/elsewhere/choice.ts'
 import { type BoundCells, boundValue, cellName, typeOf } from './cell-values.ts'
 import type { Cells } from './drafts.ts'
-import { type Change, requiringVersion, type StoredRow, storedColumns, updatePlaced } from './placed-rows.ts'
+import { updateElsewhere } from './elsewhere.ts'
 import { isCurrent, selectedColumns } from './rows.ts'
+import type { Change, StoredRow, UpdateWay } from './stored-row.ts'
 
 /**
  * Updates cells of a record. The version increases only if a cell changes, so that an update without effect makes no If-Match stale.
@@ -25,10 +27,14 @@ export async function updateRow(
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const values: Values = { recordId, ifMatch: ifMatch ?? null, at: formatInstant(now), userId }
   for (const field of own) values[cellName(field)] = boundValue(field, cells)
-  const isElsewhere = db.isElsewhere(table.id)
-  const statement = updating({ table, fields: own.map(({ id }) => id).join(' '), isElsewhere }, values)
-  if (isElsewhere) return updatePlaced(db, table, statement)
-  return (await db.writeShort<StoredRow>(statement, `update:${table.id}:${table.version}`, writesOfTable(table.id)))[0]
+  const way = choose(db, table.id, { here: updateHere, elsewhere: updateElsewhere })
+  return way.run(db, table, updating({ table, fields: own.map(({ id }) => id).join(' '), way }, values))
+}
+
+const updateHere: UpdateWay = {
+  isCurrent,
+  returned: selectedColumns,
+  run: async (db, { id, version }, update) => (await db.writeShort<StoredRow>(update, `update:${id}:${version}`, writesOfTable(id)))[0],
 }
 
 /** What an update binds: the record, its expected versions, when and by whom it is changed, and a cell for each field. */
@@ -38,20 +44,18 @@ interface Shape {
   table: TableDef
   /** The ids of the fields that are changed. */
   fields: string
-  isElsewhere: boolean
+  way: UpdateWay
 }
 
 /** Callers choose the fields, so only the statements that were used last are kept. */
 const MOST_PREPARED = 500
 
-/** Either way the statement checks the version of the table. */
-const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, isElsewhere }) => {
+const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, way }) => {
   const ids = new Set(fields.split(' '))
   const own = ownFields(table).filter(({ id }) => ids.has(id))
   const columns = own.map(({ id }) => ident(id))
   const given = own.map((field) => sql`${p[cellName(field)]}::${typeOf(field)} as ${ident(field.id)}`)
   const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
-  const condition = isElsewhere ? requiringVersion(table) : isCurrent(table)
   return sql`
     update ${recordsOf(table.id)} r set ${join([
       ...columns.map((column) => sql`${column} = n.${column}`),
@@ -60,6 +64,6 @@ const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, isEl
       sql`updated_by = case when ${differs} then ${p.userId}::int else r.updated_by end`,
     ])}
     from (select ${join(given)}) n
-    where r.id = ${p.recordId} and (${p.ifMatch}::int[] is null or r.version = any(${p.ifMatch}::int[])) and ${condition}
-    returning ${isElsewhere ? storedColumns(table) : selectedColumns(table)}`
+    where r.id = ${p.recordId} and (${p.ifMatch}::int[] is null or r.version = any(${p.ifMatch}::int[])) and ${way.isCurrent(table)}
+    returning ${way.returned(table)}`
 })

@@ -6,8 +6,8 @@ import { WrittenList } from '../platform/http/written-json.ts'
 import { memo } from '../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../platform/writers/json-writer.ts'
 import { valuesOf, writtenCells } from './cells/present.ts'
-import type { StoredRow } from './placed-rows.ts'
 import type { DataRecord } from './schema.ts'
+import type { StoredRow } from './stored-row.ts'
 
 /** The record as the API answers it. */
 export function recordOf(table: TableDef, row: StoredRow): DataRecord {

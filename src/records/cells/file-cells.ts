@@ -14,8 +14,8 @@ import { releaseFiles } from '../../tables/file-references.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
-import type { StoredRow } from '../placed-rows.ts'
 import { changeBy, readRow } from '../rows.ts'
+import type { StoredRow } from '../stored-row.ts'
 import { updateRow } from '../update-row.ts'
 
 /** Updates a record, in one statement unless a cell holds files. Returns what `updateRow` returns. */

@@ -1,4 +1,4 @@
-/** Reads and writes stored records on another server, by statements that name no system table. */
+/** Reads and writes records on another server, by statements that name no system table. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ownFields, type TableDef } from '../fields/definition.ts'
 import { Batches } from '../platform/concurrency/batches.ts'
@@ -10,26 +10,15 @@ import { unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { boundValue, cellArrays, cellName, insertedNames, typeOf, unnestedCell, unnestedRows } from './cell-values.ts'
-import { type CellTexts, cellTexts, lookupsOf, nameReferences } from './cells/present.ts'
+import { cellTexts, lookupsOf, nameReferences } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
-
-/** A record as it is stored, whose users and records have been named. */
-export type StoredRow = { id: number; version: number; created_at: string; updated_at: string } & CellTexts
-
-export interface Change {
-  now: Date
-  /** Null for a job or a script, which acts for no user. */
-  userId: number | null
-}
-
-/** The columns of a row `r` beside its cells. */
-export const STORED = sql`r.id, r.version, r.created_at::text as created_at, r.updated_at::text as updated_at`
+import { type Change, STORED, type StoredRow, type UpdateWay } from './stored-row.ts'
 
 /** The columns to read of a row `r`, before its users and records are named. */
-export const storedColumns = memo((table: TableDef): Sql => join([STORED, ...cellTexts(ownFields(table))]))
+const storedColumns = memo((table: TableDef): Sql => join([STORED, ...cellTexts(ownFields(table))]))
 
 /** @returns undefined if the record does not exist */
-export async function readPlaced(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
+export async function readElsewhere(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   const statement = sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`
   const rows = await db.records(table.id).readShort<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
   return (await withNames(db, table, rows))[0]
@@ -59,25 +48,28 @@ async function withNamesOfWritten(db: Database, table: TableDef, rows: StoredRow
  * True, or an error of the class `isOutdated` if the table has another version. The main server evaluates this before it sends the statement to the
  * node. The statement has locked the table by then: a change of the table came first and has been waited for, or it waits for the statement.
  */
-export const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_table_version(${constant(id)}, ${constant(version)})`
+const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_table_version(${constant(id)}, ${constant(version)})`
 
 /** Runs a statement that contains `requiringVersion`. */
 const write = (db: Database, table: TableDef, statement: Statement, name: string): Promise<StoredRow[]> =>
   db.oneStatement(() => db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`))
 
-/**
- * Runs an update that contains `requiringVersion` and returns `storedColumns`.
- * @returns undefined if it has met no record
- * @throws an error of the class `isOutdated`; a transaction that was open can then only be rolled back
- */
-export const updatePlaced = async (db: Database, table: TableDef, update: Statement): Promise<StoredRow | undefined> =>
-  (await withNamesOfWritten(db, table, await write(db, table, update, 'update')))[0]
+/** An update. After an error of the class `isOutdated` a transaction that was open can only be rolled back. */
+export const updateElsewhere: UpdateWay = {
+  isCurrent: requiringVersion,
+  returned: storedColumns,
+  run: async (db, table, update) => (await withNamesOfWritten(db, table, await write(db, table, update, 'update')))[0],
+}
+
+/** @throws as `insertManyElsewhere` */
+export const insertElsewhere = async (db: Database, table: TableDef, cells: Cells, change: Change): Promise<StoredRow | undefined> =>
+  (await insertManyElsewhere(db, table, [cells], change))[0]
 
 /**
  * Inserts the records in their order.
- * @throws as `updatePlaced`
+ * @throws an error of the class `isOutdated`; a transaction that was open can then only be rolled back
  */
-export async function insertPlaced(db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<StoredRow[]> {
+export async function insertManyElsewhere(db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<StoredRow[]> {
   const [cells, ...others] = records
   if (cells && !others.length && !db.inTransaction()) return [await insertJoined(db, table, { cells, change })]
   const isFew = records.length <= MOST_JOINED
