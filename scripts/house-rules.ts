@@ -85,6 +85,9 @@ const OWNERS: Record<string, string[]> = {
   ],
 }
 
+/** Who may ask whether records are on another server: a room, the database and the statement of the access check. */
+const KNOWS_ELSEWHERE = ['src/tables/elsewhere/', 'src/platform/database/', 'src/platform/access/resources.ts']
+
 const WARN_LINES = 300
 const MOST_LINES = 350
 
@@ -120,6 +123,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
       ...direction(source),
       ...writes(source, tables),
       ...exits(source),
+      ...elsewhere(source),
       ...aliases(source),
     ]),
     ...crowded(sources),
@@ -277,6 +281,19 @@ function exits({ path, calls }: SourceFacts): Finding[] {
       instead: 'Throw, and let process.ts end in order.',
     }))
 }
+
+/** Finds features that ask where records are, and choose by themselves what to do then. */
+const elsewhere = ({ path, calls }: SourceFacts): Finding[] =>
+  calls
+    .filter(({ callee }) => callee.endsWith('.isElsewhere') && !KNOWS_ELSEWHERE.some((known) => path.startsWith(known)))
+    .map(({ line }) => ({
+      path,
+      line,
+      what: 'asks where records are',
+      why: 'What only a cluster needs is read, and deleted, as a whole (docs/decisions/0030-two-planes.md).',
+      instead:
+        'Take one way for both; or call a function of src/tables/elsewhere/, or of elsewhere.ts in the feature, that says what it does.',
+    }))
 
 /** An alias without a dot may be read as a field of the user's table, which PostgreSQL prefers. */
 const aliases = (source: SourceFacts): Finding[] =>

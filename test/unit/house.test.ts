@@ -96,6 +96,11 @@ describe('the house rules', () => {
     ['a write among reads', { 'src/tasks/queries.ts': 'sql`delete from tasks`' }, 'src/tasks/queries.ts:1 a write among the reads'],
     ['a long job', { 'src/tasks/jobs.ts': `function sweep() {${'\n'.repeat(12)}}` }, 'src/tasks/jobs.ts:1 sweep has 13 lines'],
     ['another exit', { 'src/app.ts': 'process.exit(1)' }, 'src/app.ts:1 ends the process'],
+    [
+      'a feature that asks where records are',
+      { 'src/tasks/detail.ts': 'export const a = (db) => db?.isElsewhere(1)' },
+      'src/tasks/detail.ts:1 asks where records are',
+    ],
     ['a file of more than 300 lines', { 'src/platform/html.ts': '\n'.repeat(301) }, 'src/platform/html.ts 301 lines'],
   ])('find %s', (_, tree, expected) => {
     expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
