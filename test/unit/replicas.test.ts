@@ -1,7 +1,8 @@
 /** Positions in the log, and what speaks against a replica. */
 import { describe, expect, test } from 'vitest'
 import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow } from '../../src/platform/database/replicas/suitability.ts'
-import { decodePosition, encodePosition, endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/wal-position.ts'
+import { endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/wal-position.ts'
+import { decodePosition, encodePosition } from '../../src/platform/http/signed-position.ts'
 
 const keys = { current: Buffer.from('a key of at least thirty-two bytes'), previous: [Buffer.from('the key before, of thirty-two bytes')] }
 const holder = { systemId: '7711152894685733394', tokenHash: Buffer.from('hash') }

@@ -6,8 +6,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
 import type { Replicas } from '../database/replicas/replicas.ts'
-import { decodePosition, encodePosition, type WalPosition } from '../database/replicas/wal-position.ts'
+import type { WalPosition } from '../database/replicas/wal-position.ts'
 import type { RequestContext } from './request-context.ts'
+import { decodePosition, encodePosition } from './signed-position.ts'
 
 export const POSITION_HEADER = 'x-position'
 const POSITION_COOKIE = 'gridpost_position'

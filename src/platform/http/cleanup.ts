@@ -1,9 +1,9 @@
-/** Deletes rows of the platform that have expired. */
+/** Deletes expired rows: answers to repeated requests, and counts of rate limits. */
 import { z } from 'zod'
-import { deleteExpiredAnswers } from '../http/idempotency.ts'
-import { deleteExpiredWindows } from '../http/rate-limits.ts'
-import { defineQueue } from './queue.ts'
-import { type Work, work } from './worker.ts'
+import { defineQueue } from '../jobs/queue.ts'
+import { type Work, work } from '../jobs/worker.ts'
+import { deleteExpiredAnswers } from './idempotency.ts'
+import { deleteExpiredWindows } from './rate-limits.ts'
 
 const cleanup = defineQueue({ name: 'upkeep', schema: z.object({}) })
 
