@@ -1,7 +1,7 @@
 /** The folder of DATA_DIR in which a backup is put together. It holds a copy of the database, so it must not outlive the backup. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isAlive } from '../src/platform/database/embedded/server.ts'
+import { isAlive } from '../src/platform/processes/is-alive.ts'
 import { ScriptError } from './runtime.ts'
 
 export interface Staging {

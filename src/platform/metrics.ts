@@ -6,7 +6,6 @@ import { Counter, collectDefaultMetrics, Gauge, type Metric as PromMetric, Regis
 import { withinTime } from './concurrency/time-limit.ts'
 import type { Deps } from './context.ts'
 import { Durations, type Labels, type Observer } from './durations.ts'
-import type { Series } from './processes/messages.ts'
 
 declare module './context.ts' {
   interface Shared {
@@ -67,6 +66,17 @@ export interface Metrics {
   text(deps: Deps): Promise<string>
   /** The same as JSON, to be added to those of other processes. @param isFirst true if this process reads the gauges that are the same in all */
   series(deps: Deps, isFirst: boolean): Promise<Series>
+}
+
+/** The metrics of a process, as prom-client has them in JSON. */
+export type Series = readonly MetricSeries[]
+
+interface MetricSeries {
+  name: string
+  help: string
+  type: string
+  aggregator: string
+  values: unknown[]
 }
 
 /** The media type of `text`. */

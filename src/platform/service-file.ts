@@ -4,7 +4,7 @@ import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Settings } from '../settings.ts'
-import { isAlive } from './database/embedded/server.ts'
+import { isAlive } from './processes/is-alive.ts'
 
 const Running = z.object({
   /** Null if no service has run yet and a script has reserved the port of the catcher. */

@@ -1,5 +1,6 @@
 /** Adds up the metrics of all processes. What a process has counted still counts after its end, because a counter must never fall. */
-import type { Series, ToProcess } from './messages.ts'
+import type { Series } from '../metrics.ts'
+import type { ToProcess } from './messages.ts'
 
 /** A process that does not answer in this time counts as it was at its last answer. It may wait three seconds for the database. */
 const COLLECT_TIMEOUT_MS = 4_500

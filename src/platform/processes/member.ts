@@ -1,7 +1,8 @@
 /** The messages between a process and its supervisor, on the side of the process. */
 import cluster from 'node:cluster'
 import { unavailable } from '../http/errors.ts'
-import type { Series, ToProcess, ToSupervisor } from './messages.ts'
+import type { Series } from '../metrics.ts'
+import type { ToProcess, ToSupervisor } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 /** Longer than the supervisor waits for any process, so that its answer is not missed. */

@@ -1,15 +1,5 @@
 /** The messages between the supervisor and its processes. */
-
-/** The metrics of a process, as prom-client has them in JSON. */
-export type Series = readonly MetricSeries[]
-
-interface MetricSeries {
-  name: string
-  help: string
-  type: string
-  aggregator: string
-  values: unknown[]
-}
+import type { Series } from '../metrics.ts'
 
 export type ToSupervisor =
   /** The process answers requests now. `lines` are for the operator. */

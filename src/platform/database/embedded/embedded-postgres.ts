@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { isAlive } from '../../processes/is-alive.ts'
 import { chooseAccount, commandOf, EmbeddedPostgresError, findPostgresPrograms, giveTo } from './binaries.ts'
-import { type Cluster, isAlive, POLL_MS, PORT, readPidFile, type StartingServer, socketDirOf, startServer, stopServer } from './server.ts'
+import { type Cluster, POLL_MS, PORT, readPidFile, type StartingServer, socketDirOf, startServer, stopServer } from './server.ts'
 
 export { EmbeddedPostgresError }
 

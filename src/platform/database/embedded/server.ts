@@ -19,6 +19,7 @@ import {
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive } from '../../processes/is-alive.ts'
 import { commandOf, EmbeddedPostgresError, giveTo, type PostgresPrograms, type ServerAccount } from './binaries.ts'
 
 export const PORT = 5432
@@ -136,14 +137,6 @@ function isServer({ dir }: Cluster, pid: number): boolean {
     return readlinkSync(`/proc/${pid}/cwd`) === dir
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EACCES'
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
