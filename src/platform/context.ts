@@ -2,29 +2,19 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
 import { type Actor, systemActor } from './access/authenticate.ts'
-import type { RememberedAccess } from './access/remembered-access.ts'
-import type { Database } from './database/database.ts'
-import type { Limits } from './http/rate-limits.ts'
-import type { Jobs } from './jobs/queue.ts'
-import type { Mailer } from './mailer.ts'
-import type { Storage } from './storage/storage.ts'
 
-/** The parts of a process that every service may use. A feature adds its own by declaration merging, like tables/cascade.ts. */
+/**
+ * The parts of a process that every service may use. Whoever makes a part adds it here by declaration merging, so that this file knows
+ * none of them: `db` is in database/database.ts, `jobs` in jobs/queue.ts, `cascades` in tables/cascade.ts. deps.ts opens them all.
+ */
 export interface Shared {
-  db: Database
   settings: Settings
-  jobs: Jobs
-  storage: Storage
-  mailer: Mailer
   /** The URL at which callers reach the service, without a trailing slash. */
   publicUrl: () => string
 }
 
-/** All shared parts of a process. A feature adds the parts that its routes use by declaration merging, like events/feed.ts. */
+/** All shared parts of a process. What only routes and procedures use is added here, such as `feed` by events/feed.ts. */
 export interface Deps extends Shared {
-  limits: Limits
-  /** Who callers are, from their last requests; undefined if every request looks them up. */
-  rememberedAccess: RememberedAccess | undefined
   log: FastifyBaseLogger
   /** The current time; tests set it. */
   clock: () => Date

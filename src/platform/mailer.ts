@@ -20,6 +20,12 @@ export interface Mailer {
   close(): void
 }
 
+declare module './context.ts' {
+  interface Shared {
+    mailer: Mailer
+  }
+}
+
 const require = createRequire(import.meta.url)
 
 const SILENCE_TIMEOUT_MS = 30_000

@@ -90,6 +90,13 @@ export class RememberedAccess {
   }
 }
 
+declare module '../context.ts' {
+  interface Deps {
+    /** Who callers are, from their last requests; undefined if every request looks them up. */
+    rememberedAccess: RememberedAccess | undefined
+  }
+}
+
 export const rememberedContainer = ({ containers }: FoundCaller, { kind, id }: Container, ids: ResourceIds): object | undefined =>
   containers[kind].get(ids[id] ?? -1)
 

@@ -104,6 +104,12 @@ export interface Database extends RecordsDatabase {
   close(): Promise<void>
 }
 
+declare module '../context.ts' {
+  interface Shared {
+    db: Database
+  }
+}
+
 /** Counts of connections, and of those who wait for one. */
 export interface DatabaseLoad {
   busy: number

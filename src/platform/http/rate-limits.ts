@@ -46,6 +46,12 @@ export interface Limits {
   takeByAddress(ip: string, now: Date): Budget | null
 }
 
+declare module '../context.ts' {
+  interface Deps {
+    limits: Limits
+  }
+}
+
 export function createLimits(db: Database, { perMinute, perHour }: { perMinute: number; perHour: number }): Limits {
   const windows = new Map<string, Window>()
   const addressLimit = ownPart(Math.ceil(perMinute / PERSONAL_PART))

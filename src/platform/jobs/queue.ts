@@ -75,6 +75,12 @@ export interface Jobs {
   stop(): Promise<void>
 }
 
+declare module '../context.ts' {
+  interface Shared {
+    jobs: Jobs
+  }
+}
+
 /** The time after which a worker that could not fetch a job tries again. With LISTEN, pg-boss would let it wait for ten seconds. */
 const RETRY_MS = 1_000
 

@@ -33,6 +33,12 @@ export interface Storage {
   check(): Promise<void>
 }
 
+declare module '../context.ts' {
+  interface Shared {
+    storage: Storage
+  }
+}
+
 /** A stream of stored bytes. It fails if the storage does, and never ends the process. Streams of tests do not count their bytes. */
 export type StoredBytes = Readable & { readonly bytesRead?: number }
 
