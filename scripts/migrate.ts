@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { connect, deploy } from '../src/platform/database/deploy.ts'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
-import { connect, deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
+import { MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
 import { readSettings } from '../src/settings.ts'
 import { asksForHelp, commandOf, runScript, ScriptError } from './runtime.ts'
 
@@ -48,9 +49,9 @@ async function writeNew(): Promise<void> {
 
 async function deployAll(): Promise<void> {
   // Loaded only here: the queues come with all parts of the service.
-  const { queues } = await import('../src/background.ts')
+  const [{ queues }, { queueSchema }] = await Promise.all([import('../src/background.ts'), import('../src/platform/jobs/queue-schema.ts')])
   await onOwnDatabase(async (connection) => {
-    const applied = await deploy(connection, { queues, log: console.log })
+    const applied = await deploy(connection, { prepare: queueSchema(queues), log: console.log })
     console.log(applied.length ? `${applied.length} applied.` : 'Nothing to apply.')
   })
 }

@@ -16,9 +16,9 @@ import { RememberedAccess } from './platform/access/remembered-access.ts'
 import { sweepTemporaryFiles } from './platform/bytes/temporary-files.ts'
 import type { Deps } from './platform/context.ts'
 import { openDatabase } from './platform/database/database.ts'
+import { deploy } from './platform/database/deploy.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
 import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
-import { deploy } from './platform/database/migrations.ts'
 import { nodeMetrics } from './platform/database/nodes/metrics.ts'
 import { openNodes } from './platform/database/nodes/nodes.ts'
 import type { ObserveStatement } from './platform/database/observe-statements.ts'
@@ -30,6 +30,7 @@ import { httpMetrics } from './platform/http/metrics.ts'
 import { createLimits } from './platform/http/rate-limits.ts'
 import { jobMetrics } from './platform/jobs/metrics.ts'
 import { openJobs } from './platform/jobs/queue.ts'
+import { queueSchema } from './platform/jobs/queue-schema.ts'
 import { openMailer } from './platform/mailer.ts'
 import { type Metric, type Metrics, openMetrics } from './platform/metrics.ts'
 import { ownPart } from './platform/processes/own-part.ts'
@@ -95,7 +96,7 @@ export async function openDeps(
   try {
     const connection = await connectionOf(settings, () => postgres ?? openPostgres(settings, log), closers)
     await sweepTemporaryFiles(settings.dataDir)
-    await deploy(connection, { queues, log: (message) => log.info(message) })
+    await deploy(connection, { prepare: queueSchema(queues), log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
     const [size, observe] = [ownPart(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
     const silentMs = overrides.databaseSilentMs

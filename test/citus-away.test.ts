@@ -7,7 +7,8 @@ import { examine } from '../scripts/doctor/doctor.ts'
 import { queues } from '../src/background.ts'
 import { largeTablesOnNodes } from '../src/indexes/elsewhere.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { deploy } from '../src/platform/database/migrations.ts'
+import { deploy } from '../src/platform/database/deploy.ts'
+import { queueSchema } from '../src/platform/jobs/queue-schema.ts'
 import { moveSpace, placeSpace } from '../src/tables/elsewhere/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, inDatabase, joinNodes, startCitus, withCitus } from './support/citus.ts'
@@ -217,7 +218,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     await coordinator.query('create role limited login')
     const grant = 'grant create on database limited to limited'
     await on(coordinator, grant, 'grant create on schema public to limited')
-    await deploy({ ...coordinator.connection, user: 'limited', database: 'limited' }, { queues })
+    await deploy({ ...coordinator.connection, user: 'limited', database: 'limited' }, { prepare: queueSchema(queues) })
     await joinNodes(cluster, 'limited')
     const { host, port } = coordinator.connection
     const environment = {

@@ -7,8 +7,10 @@ import { z } from 'zod'
 import { compareWithSchema } from '../scripts/catalogue.ts'
 import { diffSchemas } from '../scripts/schema-engine.ts'
 import { queues } from '../src/background.ts'
-import { deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
+import { deploy } from '../src/platform/database/deploy.ts'
+import { MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
 import { DEAD_LETTERS, defineQueue } from '../src/platform/jobs/queue.ts'
+import { queueSchema } from '../src/platform/jobs/queue-schema.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from './support/database.ts'
 
 let migrationsDir: string
@@ -187,8 +189,8 @@ test('a deploy that deadlocks with running work is rolled back and done again', 
 test('queues are created with their options, which later deploys update', async () => {
   const database = await emptyDatabase()
   const queue = (retryLimit: number) => defineQueue({ name: 'letters', schema: z.object({}), options: { retryLimit } })
-  await deploy(database.connection, { queues: [queue(3)] })
-  await deploy(database.connection, { queues: [queue(4)] })
+  await deploy(database.connection, { prepare: queueSchema([queue(3)]) })
+  await deploy(database.connection, { prepare: queueSchema([queue(4)]) })
   const { rows } = await using(database, (client) =>
     client.query('SELECT name, retry_limit, dead_letter, notify FROM pgboss.queue WHERE name = $1', ['letters']),
   )
@@ -204,7 +206,7 @@ test('a deploy that changes no option of a queue writes no row of it', async () 
     )
   const before = await versions()
   expect(before.map(({ name }) => name).sort()).toEqual([...queues.map(({ name }) => name), DEAD_LETTERS].sort())
-  await deploy(database.connection, { queues })
+  await deploy(database.connection, { prepare: queueSchema(queues) })
   expect(await versions()).toEqual(before)
 })
 

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { queues } from '../../src/background.ts'
+import { deploy } from '../../src/platform/database/deploy.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
-import { deploy } from '../../src/platform/database/migrations.ts'
+import { queueSchema } from '../../src/platform/jobs/queue-schema.ts'
 import { type Server, startIn } from './replica.ts'
 
 /**
@@ -104,7 +105,7 @@ export async function startCitus(): Promise<CitusCluster> {
   const cluster = await startNodes()
   try {
     await joinNodes(cluster, cluster.coordinator.connection.database)
-    await deploy(cluster.coordinator.connection, { queues })
+    await deploy(cluster.coordinator.connection, { prepare: queueSchema(queues) })
     return cluster
   } catch (error) {
     await cluster.stop()

@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { queues } from '../../src/background.ts'
+import { deploy } from '../../src/platform/database/deploy.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
-import { deploy } from '../../src/platform/database/migrations.ts'
+import { queueSchema } from '../../src/platform/jobs/queue-schema.ts'
 import { CITUS_DIR, type CitusCluster, startNodes } from './citus.ts'
 import { NODE_ROLE } from './node-role.ts'
 import type { Server } from './replica.ts'
@@ -45,7 +46,7 @@ export async function setup(project: TestProject): Promise<void> {
   dataDir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   try {
     postgres = await openEmbeddedPostgres({ dataDir, settings })
-    await deploy(postgres.connection, { queues })
+    await deploy(postgres.connection, { prepare: queueSchema(queues) })
     // The files of a server are complete only while it does not run.
     await postgres.leave()
     postgres = undefined
@@ -75,7 +76,7 @@ async function createNodeRole(connection: pg.ClientConfig): Promise<void> {
 async function setUpCluster(project: TestProject): Promise<void> {
   cluster = await startNodes()
   const { coordinator, workers } = cluster
-  await deploy(coordinator.connection, { queues })
+  await deploy(coordinator.connection, { prepare: queueSchema(queues) })
   for (const { connection } of [coordinator, ...workers]) await createNodeRole(connection)
   project.provide('postgres', connectionOf(coordinator))
   project.provide('nodes', workers.map(connectionOf))

@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { queues } from '../../src/background.ts'
+import { deploy } from '../../src/platform/database/deploy.ts'
 import { chooseAccount, commandOf, findPostgresPrograms, giveTo } from '../../src/platform/database/embedded/binaries.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
-import { deploy } from '../../src/platform/database/migrations.ts'
+import { queueSchema } from '../../src/platform/jobs/queue-schema.ts'
 import { prepareData } from './prepared-data.ts'
 import { until } from './until.ts'
 
@@ -71,7 +72,7 @@ function copyOfSystem(dataDir: string): Connection {
 /** Runs initdb and all migrations. */
 async function createSystem(dataDir: string): Promise<Connection> {
   const embedded = await openEmbeddedPostgres({ dataDir, settings: { fsync: 'off' } })
-  await deploy(embedded.connection, { queues })
+  await deploy(embedded.connection, { prepare: queueSchema(queues) })
   await embedded.leave()
   return embedded.connection
 }
