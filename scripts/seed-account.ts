@@ -5,7 +5,6 @@ import { addToField } from '../src/files/service.ts'
 import { insertKey } from '../src/keys/service.ts'
 import type { SpaceRef, TableRef } from '../src/platform/access/resources.ts'
 import { type Context, type Deps, userContext } from '../src/platform/context.ts'
-import { objectOf } from '../src/platform/http/written-json.ts'
 import { newHexToken, newToken } from '../src/platform/secrets/secrets.ts'
 import { createBatch } from '../src/records/service.ts'
 import { addMember, create as createSpace } from '../src/spaces/service.ts'
@@ -112,7 +111,7 @@ function ownerScope(deps: Deps, accountId: number, { id, email, name, timezone }
 async function makeTable(context: Context, space: SpaceRef, definition: NewTable, rows: Record<string, unknown>[]) {
   const { id, name } = await createTable(context, space, definition)
   const ref: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
-  const records = objectOf(await createBatch(context, ref, { records: rows.map((data) => ({ data })) }))
+  const records = await createBatch(context, ref, { records: rows.map((data) => ({ data })) })
   return { ref, recordIds: records.rows.map((record) => record.id) }
 }
 

@@ -12,7 +12,6 @@ import { addToField } from '../src/files/service.ts'
 import type { TableRef } from '../src/platform/access/resources.ts'
 import { type Context, type Deps, userContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { objectOf } from '../src/platform/http/written-json.ts'
 import type { DataRecord } from '../src/records/schema.ts'
 import * as records from '../src/records/service.ts'
 import { readSettings } from '../src/settings.ts'
@@ -55,7 +54,7 @@ afterAll(async () => {
 })
 
 test('deletes the tasks, comments and files of a record with it', async () => {
-  const [record] = objectOf(await records.createBatch(context, table, { records: [{ data: { company: 'Acme' } }] })).rows as [DataRecord]
+  const [record] = (await records.createBatch(context, table, { records: [{ data: { company: 'Acme' } }] })).rows as [DataRecord]
   const ref = { id: record.id, version: 1 }
   await createTask(context, { space_id: table.space_id, table_id: table.id, record_id: record.id }, { title: 'Call Acme' })
   await createComment(context, onRecord(table, ref), { content: 'Prefers mail' })

@@ -8,7 +8,6 @@ import { insertKey } from '../keys/service.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
 import { type Context, type Deps, userContext } from '../platform/context.ts'
 import { AppError } from '../platform/http/errors.ts'
-import { objectOf } from '../platform/http/written-json.ts'
 import { newToken } from '../platform/secrets/secrets.ts'
 import { addDays } from '../platform/time/time.ts'
 import { localDate } from '../platform/time/time-zones.ts'
@@ -121,7 +120,7 @@ async function makeTable(
 ): Promise<Filled> {
   const { id, name } = await createTable(context, space, definition)
   const table: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
-  const { rows: records } = objectOf(await createBatch(context, table, { records: rows.map((data) => ({ data })) }))
+  const { rows: records } = await createBatch(context, table, { records: rows.map((data) => ({ data })) })
   for (const view of views) await createView(context, table, view)
   return { table, records }
 }

@@ -2,7 +2,7 @@
  * Writes cells as JSON, from what PostgreSQL prints: the parts that several field types share. A page of records is made of these pieces,
  * without an object for a row (docs/decisions/0024-written-pages.md).
  */
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PrintedCell } from '../platform/database/printed-rows.ts'
 import { JsonPiece, type JsonWriter } from '../platform/writers/json-writer.ts'
 
 /** Values as finished JSON, by the ids that cells hold. */
@@ -13,6 +13,9 @@ export type JsonById = ReadonlyMap<number, JsonPiece>
  * @param named the users or records that the cells of the field refer to; empty for a type that names neither
  */
 export type CellJson = (cell: PrintedCell, json: JsonWriter, named: JsonById) => void
+
+/** A cell that was read as a text, to be written as others are. */
+export const cellOfText = (text: string | null): PrintedCell => PrintedCell.of(text)
 
 /** Makes the value JSON once, for all cells that refer to it. */
 export const jsonPiece = (value: unknown): JsonPiece => new JsonPiece(JSON.stringify(value))

@@ -1,12 +1,11 @@
 /** The statements that read and write stored records. */
 
 import { columnOf } from '../fields/cell-sql.ts'
-import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
+import { type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import { constant, type Given, prepare } from '../platform/database/prepare.ts'
-import type { PrintedRows } from '../platform/database/printed-rows.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
@@ -23,13 +22,6 @@ export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: act
 export const selectedColumns = memo((table: TableDef): Sql => {
   const cells = ownFields(table).map((field) => textOf(field, selectedCell(table, field)))
   return join([STORED, ...cells])
-})
-
-/** The columns of a row `r` from which `writeRecords` writes the record. */
-const printedColumns = memo((table: TableDef): Sql => {
-  const title = titleField(table)
-  const cells = ownFields(table).map((field) => selectedCell(table, field))
-  return join([sql`r.id`, title ? columnOf(title) : sql`null::text`, ...cells, sql`r.created_at, r.updated_at`])
 })
 
 /** Returns undefined if the record does not exist. */
@@ -68,18 +60,15 @@ const MOST_PREPARED = 500
 /** Cells are bound directly: unnesting arrays would double the cost of the statement. */
 const inserting = prepare<{ table: TableDef }, InsertValues>(MOST_PREPARED, (p, { table }) => {
   const cells = ownFields(table).map((field) => sql`${p[cellName(field)]}::${typeOf(field)}`)
-  return insertion(table, { by: { at: p.at, userId: p.userId }, cells, returned: selectedColumns(table) })
+  return insertion(table, { by: { at: p.at, userId: p.userId }, cells })
 })
-
-/** Records that were inserted together: their cells for `writeRecords`, or the rows if they are elsewhere. */
-export type InsertedRows = PrintedRows | StoredRow[]
 
 /**
  * Inserts records in one statement.
  * @returns them in the order of their ids, which is that of the request; undefined if the table has a newer version than the definition
  * @throws as `insertRow`
  */
-export const insertRows = (db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<InsertedRows | undefined> =>
+export const insertRows = (db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<StoredRow[] | undefined> =>
   choose<InsertMany>(db, table.id, { here: insertManyHere, elsewhere: insertManyElsewhere })(db, table, records, change)
 
 type InsertMany = typeof insertRows
@@ -89,14 +78,12 @@ async function insertManyHere(
   table: TableDef,
   records: readonly Cells[],
   { now, userId }: Change,
-): Promise<PrintedRows | undefined> {
+): Promise<StoredRow[] | undefined> {
   const own = ownFields(table)
   const from = sql`, ${unnestedRows(own, cellArrays(own, records))}`
   const parts = { by: { at: formatInstant(now), userId }, cells: own.map(unnestedCell), from, order: sql`order by x."#"` }
-  const statement = insertion(table, { ...parts, returned: printedColumns(table) })
-  const rows = await db.queryPrinted(statement, `insert:${table.id}:${table.version}`)
-  rows.putInOrder(rows.ids().sort((a, b) => a - b))
-  return rows.length ? rows : undefined
+  const rows = await db.query<StoredRow>(insertion(table, parts), `insert:${table.id}:${table.version}`)
+  return rows.length ? rows.sort((a, b) => a.id - b.id) : undefined
 }
 
 interface InsertParts {
@@ -105,13 +92,12 @@ interface InsertParts {
   /** With a comma before it. */
   from?: Sql
   order?: Sql
-  returned: Sql
 }
 
-function insertion(table: TableDef, { by, cells, from = empty, order = empty, returned }: InsertParts): Sql {
+function insertion(table: TableDef, { by, cells, from = empty, order = empty }: InsertParts): Sql {
   return sql`with by as (select ${by.at}::timestamp as at, ${by.userId}::int as id)
     insert into ${recordsOf(table.id)} as r (${insertedNames(ownFields(table))})
-    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${returned}`
+    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${selectedColumns(table)}`
 }
 
 /** True if the table still has this version. A statement waits for a concurrent change of the table before it evaluates this. */

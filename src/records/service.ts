@@ -1,24 +1,23 @@
 /** Single records and batches: reading, creating, updating and deleting them. */
 import { audit } from '../audit/log.ts'
-import type { TableDef } from '../fields/definition.ts'
+import { ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { recordsOf, sql } from '../platform/database/database.ts'
-import { PrintedRows } from '../platform/database/printed-rows.ts'
 import { notFound, stale } from '../platform/http/errors.ts'
-import type { List, WrittenList } from '../platform/http/written-json.ts'
+import type { List } from '../platform/http/written-json.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { withdrawForCells } from '../tables/cells/lossy-change.ts'
 import { enqueueIndexingAfterGrowth, FEW_RECORDS } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
+import { valuesOf } from './cells/present.ts'
 import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
 import { changeBy, insertRow, insertRows, readRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
-import { recordOf, writeRecords } from './write-record.ts'
 
 /**
  * @param shown what the statement that authorised the request has read of it (procedure.ts)
@@ -46,23 +45,17 @@ export async function create(context: Context, table: TableRef, { data }: NewRec
 }
 
 /** Creates all records or none, in one statement, and returns them in the order of the request. */
-export async function createBatch(
-  context: Context,
-  table: TableRef,
-  { records }: RecordBatch,
-): Promise<List<DataRecord> | WrittenList<DataRecord>> {
+export async function createBatch(context: Context, table: TableRef, { records }: RecordBatch): Promise<List<DataRecord>> {
   if (!records.length) return { rows: [] }
   const drafts = records.map(({ data }, index): RecordDraft => ({ data, path: ['records', index, 'data'] }))
-  const { ids, answer } = await withDefinition(context, table, async (definition) => {
+  const rows = await withDefinition<DataRecord[]>(context, table, async (definition) => {
     const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
-    const rows = await insertCells(context, definition, cells, () => insertRows(context.db, definition, cells, changeBy(context)))
-    if (!rows) return STALE
-    if (rows instanceof PrintedRows) return { ids: rows.ids(), answer: writeRecords(definition, rows) }
-    return { ids: rows.map(({ id }) => id), answer: { rows: rows.map((row) => recordOf(definition, row)) } }
+    const inserted = await insertCells(context, definition, cells, () => insertRows(context.db, definition, cells, changeBy(context)))
+    return inserted ? inserted.map((row) => recordOf(definition, row)) : STALE
   })
-  const [first = 0, last = 0] = [ids[0], ids.at(-1)]
+  const [first = 0, last = 0] = [rows[0]?.id, rows.at(-1)?.id]
   if (stepOf(last) > stepOf(first - 1)) await enqueueIndexingAfterGrowth(context, table.id)
-  return answer
+  return { rows }
 }
 
 /**
@@ -144,3 +137,10 @@ export async function remove(context: Context, table: TableRef, record: RecordRe
 }
 
 const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ value: recordOf(table, row), version: row.version })
+
+/** The record as the API answers it. */
+function recordOf(table: TableDef, row: StoredRow): DataRecord {
+  const { id, created_at, updated_at } = row
+  const title = titleField(table)
+  return { id, title: title ? (row[title.id] as string | null) : null, data: valuesOf(ownFields(table), row), created_at, updated_at }
+}

@@ -34,9 +34,6 @@ export class WrittenJson<T> {
   }
 }
 
-/** The value itself, for code that works with it. */
-export const objectOf = <T>(answer: T | WrittenJson<T>): T => (answer instanceof WrittenJson ? answer.toJSON() : answer)
-
 /** The output of a list procedure, as in `listOf`. */
 export interface List<Row> {
   rows: Row[]

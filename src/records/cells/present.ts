@@ -1,11 +1,10 @@
 /** Makes the values of API answers of cells that were read as texts, for code that works with single values. */
 
-import { type CellJson, type JsonById, NO_VALUES, NULL } from '../../fields/cell-json.ts'
+import { type CellJson, cellOfText, type JsonById, NO_VALUES, NULL } from '../../fields/cell-json.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { type Database, ident, join, type Sql, sql } from '../../platform/database/database.ts'
-import { PrintedCell } from '../../platform/database/printed-rows.ts'
 import { memo } from '../../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../../platform/writers/json-writer.ts'
 import { cellRead } from '../query/condition-sql.ts'
@@ -77,7 +76,7 @@ export async function nameReferences(
 
 const refersTo = ({ type }: FieldDef) => TYPES[type].names === 'users' || TYPES[type].names === 'records'
 
-const cellOf = ({ id }: FieldDef, row: CellTexts) => PrintedCell.of(row[id] as string | null)
+const cellOf = ({ id }: FieldDef, row: CellTexts) => cellOfText(row[id] as string | null)
 
 /** The values of a row, whose users and records have been named. */
 export function valuesOf(fields: readonly FieldDef[], row: CellTexts): Values {
@@ -111,7 +110,7 @@ interface WrittenCell {
 }
 
 /** How the cells of a row are written whose users and records have been named, found once for each list of fields. */
-export const writtenCells = memo((fields: readonly FieldDef[]): readonly WrittenCell[] =>
+const writtenCells = memo((fields: readonly FieldDef[]): readonly WrittenCell[] =>
   withoutKey(fields).map((field, index) => ({
     field,
     key: new JsonPiece(`${index ? ',' : ''}${JSON.stringify(field.id)}:`),

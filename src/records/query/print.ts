@@ -3,7 +3,6 @@
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
-import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
@@ -106,13 +105,6 @@ function printByTrigrams(page: ResolvedPage, range: Sql | undefined): Sql {
 
 /** The number of rows that a statement asks for. */
 export const rowsToRead = ({ walk, limit }: ResolvedPage): number => (walk ? limit + 1 : limit)
-
-/** A row of a walk or of a window, as the end of what precedes the rows after it. */
-export function endAt(row: number, rows: PrintedRows, { fields, order: [sort] }: ResolvedPage): PageEnd {
-  // SORT_KEY follows the id and the cells, unless the id alone decides the order.
-  const key = sort && !sort.field.key ? rows.textOf(row, 1 + fields.filter((field) => !field.key).length) : null
-  return { key, id: Number(rows.textOf(row, 0)) }
-}
 
 /** The conditions for the records after the end of the page before: one index range, or two. */
 function startOf({ walk, order, queryContext }: ResolvedPage): { near?: Sql | undefined; far?: Sql | undefined } {

@@ -11,10 +11,10 @@ import { totalOf } from '../../tables/row-counts.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
 import type { Row } from '../cells/present.ts'
 import { ExpectedUsers } from './expected-users.ts'
-import { endAt, printPage, printSelectedCount } from './print.ts'
+import { printPage, printSelectedCount } from './print.ts'
 import type { ResolvedPage, Selection, Walk } from './selection.ts'
 import { readByTrigrams, searchPlanOf } from './trigram-search.ts'
-import { writeRows } from './write-rows.ts'
+import { endAt, writeRows } from './write-rows.ts'
 
 /** Reads the page, and counts all records of its query if the caller asks for their number. */
 export async function readPage(context: Context, page: ResolvedPage): Promise<WrittenList<Row>> {

@@ -8,10 +8,11 @@ import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { planOf } from '../../platform/database/query-plan.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
-import { endAt, printAllByTrigrams, printPlace, printWindow, rowsToRead } from './print.ts'
+import { printAllByTrigrams, printPlace, printWindow, rowsToRead } from './print.ts'
 import { planSearch, type SearchPlan } from './search-plan.ts'
 import { isOfTexts } from './search-sql.ts'
 import type { ResolvedPage } from './selection.ts'
+import { endAt } from './write-rows.ts'
 
 /** Returns how to answer the search of the page; null for the usual statement, also of a page without a search and of an order of several keys. */
 export async function searchPlanOf(context: Context, page: ResolvedPage): Promise<SearchPlan | null> {

@@ -6,10 +6,12 @@ import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import type { Database } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
+import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../../platform/writers/json-writer.ts'
 import { distinctIds, readNamed } from '../cells/named.ts'
 import type { ExpectedUsers } from './expected-users.ts'
+import type { ResolvedPage } from './selection.ts'
 
 /** What the cells refer to. */
 interface Referred {
@@ -80,4 +82,11 @@ export function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] 
       }
     })
   return distinctIds(ids)
+}
+
+/** A row of a walk or of a window, as the end of what precedes the rows after it. */
+export function endAt(row: number, rows: PrintedRows, { fields, order: [sort] }: ResolvedPage): PageEnd {
+  // SORT_KEY follows the id and the cells, unless the id alone decides the order.
+  const key = sort && !sort.field.key ? rows.textOf(row, 1 + fields.filter((field) => !field.key).length) : null
+  return { key, id: Number(rows.textOf(row, 0)) }
 }
