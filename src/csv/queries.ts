@@ -3,7 +3,7 @@
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
 import { type Database, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { PrintedRows } from '../platform/database/printed-rows.ts'
+import type { PrintedRows } from '../platform/database/printed-rows.ts'
 import { memo } from '../platform/memo.ts'
 import { columnRead } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
@@ -32,7 +32,8 @@ export function rowsAfter(
 /** Runs a statement of an export. Returns no rows if the table has another version by the end of it. */
 async function whileCurrent(db: Database, table: TableDef, statement: Sql): Promise<PrintedRows> {
   const rows = await db.records(table.id).queryPrinted(statement, `export:${table.version}`)
-  return (await isStillCurrent(db, table)) ? rows : new PrintedRows()
+  if (!(await isStillCurrent(db, table))) rows.free()
+  return rows
 }
 
 /** Returns the records that still exist, in the order of the ids. Returns none, too, if the table has another version. */
