@@ -13,8 +13,8 @@ export const ACTIONS = {
   'sign_in.failed': {
     object: 'user',
     means:
-      'Somebody sent a wrong password for a user, to sign in or to change the password. Of many in a row the log has the first five, then ' +
-      'one each time that their number has doubled.',
+      'Somebody sent a wrong password for a user, to sign in or to change the password. Of many in a row the log has the first five, ' +
+      'then one each time that their number has doubled.',
     detail: '`failures`: how many in a row',
   },
   'session.ended': { object: 'session', means: 'A user signed out, or ended another of their sessions.' },

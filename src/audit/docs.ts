@@ -42,8 +42,8 @@ export const auditOperations: PlainOperation[] = [
     tag: 'Audit',
     summary: 'Export the audit log',
     description:
-      'The rows of the list that match the filters, oldest first, with a JSON object in each line. Streamed. The callers are those of the list. ' +
-      'Each export is audited. If it fails on the way, the connection is closed before the end.',
+      'The rows of the list that match the filters, oldest first, with a JSON object in each line. Streamed. The callers are those of ' +
+      'the list. Each export is audited. If it fails on the way, the connection is closed before the end.',
     isPublic: false,
     parameters: [
       filter('actor_user_id', 'Rows of this user.', { type: 'integer' }, 7),

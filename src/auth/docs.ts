@@ -8,8 +8,9 @@ export const docs = operationDocs('Sign-in', {
     summary: 'Sign in',
     description:
       'Sets the session cookie and a cookie by which the browser is known from then on (both HttpOnly, SameSite=Lax). If the request ' +
-      'has the cookie of an earlier session of the same user, that session ends. A wrong address and a wrong password get the same message. Repeated ' +
-      'failures delay further attempts on the account and from the address; a known browser is only delayed by its own failures.',
+      'has the cookie of an earlier session of the same user, that session ends. A wrong address and a wrong password get the same ' +
+      'message. Repeated failures delay further attempts on the account and from the address; a known browser is only delayed by its ' +
+      'own failures.',
     example: { input: { email: 'ada@example.com', password: 'correct horse battery' }, output: ada },
     errors: { 401: 'Wrong email or password' },
   },
@@ -53,8 +54,9 @@ export const docs = operationDocs('Sign-in', {
   reset: {
     summary: 'Set a new password',
     description:
-      'With the token of the link that was mailed: the part after the #. Ends all sessions of the user, tells the user by mail, and makes the browser a ' +
-      'known one; sign in with the new password afterwards. A token that is wrong, used or expired is 400 `token: is not valid any more`.',
+      'With the token of the link that was mailed: the part after the #. Ends all sessions of the user, tells the user by mail, and ' +
+      'makes the browser a known one; sign in with the new password afterwards. A token that is wrong, used or expired is 400 `token: ' +
+      'is not valid any more`.',
     example: { input: { token: 'q1Zx…', password: 'staple battery horse' }, output: { ok: true } },
   },
 

@@ -10,7 +10,8 @@ export const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone
 
 const MailPreference = z.enum(['at_once', 'digest', 'none']).meta({
   description:
-    'When notifications are mailed: at once (within a minute), as a digest at the top of each local hour, or not at all. With digest, reminders of tasks come at once.',
+    'When notifications are mailed: at once (within a minute), as a digest at the top of each local hour, or not at all. With digest, ' +
+    'reminders of tasks come at once.',
 })
 
 export const Me = z

@@ -30,9 +30,9 @@ export const Job = z
   .object({
     state: z.enum(['checking', 'running', 'done', 'refused', 'failed', 'cancelled']).meta({
       description:
-        'checking: the cells are counted. running: they are converted, or the rows imported. done: the field has the new type, the records ' +
-        'exist, or the dry run has ended. refused: cells or views do not allow it. failed: the job gave up. cancelled: the field or its ' +
-        'table was deleted. Only done changes anything.',
+        'checking: the cells are counted. running: they are converted, or the rows imported. done: the field has the new type, the ' +
+        'records exist, or the dry run has ended. refused: cells or views do not allow it. failed: the job gave up. cancelled: the ' +
+        'field or its table was deleted. Only done changes anything.',
     }),
     done: z
       .int()

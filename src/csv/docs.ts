@@ -84,12 +84,13 @@ export const csvOperations: PlainOperation[] = [
     tag: 'Records',
     summary: 'Import records from CSV',
     description:
-      'Imports all rows or none. Cells are separated by commas, or by semicolons or tabs if the first row has one of these and no comma. ' +
-      'UTF-8, UTF-16 with a byte order mark, or windows-1252, in which Excel saves CSV in western Europe. The first row names the fields by id or by name; the id and the calculated fields of an export are ignored ' +
-      'and listed in X-Ignored. An empty cell means no value. Dates and times have the form that JSON has; a checkbox takes true, yes, 1, on, ' +
-      'x or checked and their opposites; a select takes titles; a user field takes addresses or ids; a lookup takes ids, `title (id)` or ' +
-      'titles that exactly one record has; lists are written `a, b, "c, d"`. In `issues`, `row` is the line of the file where the row ' +
-      'begins; the header is row 1. An Idempotency-Key is ignored and listed in X-Ignored: sending a file again creates its records again.',
+      'Imports all rows or none. Cells are separated by commas, or by semicolons or tabs if the first row has one of these and no ' +
+      'comma. UTF-8, UTF-16 with a byte order mark, or windows-1252, in which Excel saves CSV in western Europe. The first row names ' +
+      'the fields by id or by name; the id and the calculated fields of an export are ignored and listed in X-Ignored. An empty cell ' +
+      'means no value. Dates and times have the form that JSON has; a checkbox takes true, yes, 1, on, x or checked and their ' +
+      'opposites; a select takes titles; a user field takes addresses or ids; a lookup takes ids, `title (id)` or titles that exactly ' +
+      'one record has; lists are written `a, b, "c, d"`. In `issues`, `row` is the line of the file where the row begins; the header ' +
+      'is row 1. An Idempotency-Key is ignored and listed in X-Ignored: sending a file again creates its records again.',
     isPublic: false,
     parameters: [
       tableId,
@@ -156,10 +157,10 @@ export const csvOperations: PlainOperation[] = [
     tag: 'Tables',
     summary: 'Create a table from a file',
     description:
-      'Creates a table from a CSV file or one sheet of an XLSX workbook. The first row names the fields, whose types are guessed from all rows; ' +
-      'a job then imports the rows. A file that an import would refuse is 400 and creates no table; if the job is refused, the table is removed ' +
-      'again. A workbook may have 20 MB, and 200 MB unpacked. docs/csv.md says what is guessed. An Idempotency-Key is ignored and ' +
-      'listed in X-Ignored.',
+      'Creates a table from a CSV file or one sheet of an XLSX workbook. The first row names the fields, whose types are guessed from ' +
+      'all rows; a job then imports the rows. A file that an import would refuse is 400 and creates no table; if the job is refused, ' +
+      'the table is removed again. A workbook may have 20 MB, and 200 MB unpacked. docs/csv.md says what is guessed. An ' +
+      'Idempotency-Key is ignored and listed in X-Ignored.',
     isPublic: false,
     parameters: [
       { name: 'space_id', in: 'path', required: true, description: 'The id of the space.', schema: { type: 'integer' } },

@@ -114,8 +114,8 @@ export const emailDocs = operationDocs('Email', {
   preview: {
     summary: 'Preview a mail',
     description:
-      'Takes the same input as send and returns the mail as it would be sent now, with its tokens resolved and a list of problems to check. ' +
-      'Nothing is sent.',
+      'Takes the same input as send and returns the mail as it would be sent now, with its tokens resolved and a list of problems to ' +
+      'check. Nothing is sent.',
     example: {
       input: newEmail,
       output: {
@@ -169,8 +169,8 @@ export const emailDocs = operationDocs('Email', {
   retry: {
     summary: 'Send a mail again to its dropped recipients',
     description:
-      'Recipients that were dropped are queued again and the mail goes at once, with the present values of its tokens unless somebody has ' +
-      'it already. Returns the comment.',
+      'Recipients that were dropped are queued again and the mail goes at once, with the present values of its tokens unless somebody ' +
+      'has it already. Returns the comment.',
     example: { output: comment },
     errors: { 409: 'No recipient of the email was dropped' },
   },
@@ -222,16 +222,17 @@ export const smtpDocs = operationDocs('Email', {
   create: {
     summary: 'Create an SMTP integration',
     description:
-      'A host at a private, loopback or link-local address is refused unless the operator allows it. With `dkim` the service makes a key, ' +
-      'signs every mail with it, and answers the DNS record to publish in `dkim_record`.',
+      'A host at a private, loopback or link-local address is refused unless the operator allows it. With `dkim` the service makes a ' +
+      'key, signs every mail with it, and answers the DNS record to publish in `dkim_record`.',
     example: { input: newIntegration, output: integration },
   },
 
   update: {
     summary: 'Update an SMTP integration',
     description:
-      'Fields that are absent stay unchanged; `password: null` and `username: null` clear these two. Another `dkim.selector` makes a new key. ' +
-      'A stored password has to be given again with another `host`, without TLS where there was TLS, and with another `port` without TLS.',
+      'Fields that are absent stay unchanged; `password: null` and `username: null` clear these two. Another `dkim.selector` makes a ' +
+      'new key. A stored password has to be given again with another `host`, without TLS where there was TLS, and with another `port` ' +
+      'without TLS.',
     example: { input: { label: 'Sales EU' }, output: { ...integration, label: 'Sales EU' } },
     errors: { 409: 'Deleted meanwhile' },
   },
@@ -273,9 +274,9 @@ export const emailOperations: PlainOperation[] = [
     tag: 'Email',
     summary: 'Receive an inbound mail',
     description:
-      'Takes the raw RFC 822 bytes, with any content type, up to 25 MB. A mail to a known reply address becomes a comment of its record; any ' +
-      'other mail is dropped. A mail that cannot be parsed becomes a comment that says so (`metadata.unreadable`), with the mail as an ' +
-      'attachment. `metadata.inline` maps the Content-IDs that the HTML shows (`cid:`) to the paths of attachments.',
+      'Takes the raw RFC 822 bytes, with any content type, up to 25 MB. A mail to a known reply address becomes a comment of its ' +
+      'record; any other mail is dropped. A mail that cannot be parsed becomes a comment that says so (`metadata.unreadable`), with ' +
+      'the mail as an attachment. `metadata.inline` maps the Content-IDs that the HTML shows (`cid:`) to the paths of attachments.',
     isPublic: true,
     requestBody: { required: true, content: { 'text/raw': { schema: { type: 'string', format: 'binary' } } } },
     responses: { 200: { description: 'The mail was stored, or dropped on purpose. The body is empty.' } },

@@ -66,8 +66,8 @@ const Failing = z
   .nullable()
   .meta({
     description:
-      'Set while the server refuses the connection or the sign-in, or its certificate is not valid. Mails wait for up to 48 hours, and are ' +
-      'tried again from time to time, and at once after an update or a successful test.',
+      'Set while the server refuses the connection or the sign-in, or its certificate is not valid. Mails wait for up to 48 hours, and ' +
+      'are tried again from time to time, and at once after an update or a successful test.',
   })
 
 export const SmtpIntegration = z
@@ -195,8 +195,8 @@ export const NewEmail = RecordChoice.extend({
     .nullish()
     .meta({
       description:
-        'HTML; sanitised. May contain {{field:slug}} and {{field:slug|iso}}, and images as data URLs or links to /api/file/{path}. At most 1 MB ' +
-        'besides the data URLs.',
+        'HTML; sanitised. May contain {{field:slug}} and {{field:slug|iso}}, and images as data URLs or links to /api/file/{path}. At ' +
+        'most 1 MB besides the data URLs.',
     }),
   signatureId: Id.nullish(),
   attachments: z.array(EmailAttachment).max(50, 'must have at most 50 files').nullish(),

@@ -9,11 +9,11 @@ export const streamOperations: PlainOperation[] = [
     summary: 'Stream events',
     description:
       'Server-Sent Events, within a second of each change that the caller may read: `task.created`, `task.updated`, `task.deleted`, ' +
-      '`task.done`, `task.undone`, `comment.created`, `comment.updated`, `comment.deleted`, `email.status`, and for users `notification`. ' +
-      '`event` is the type; `data` has the time and the ids that apply. With `Last-Event-ID` the stream continues after that event, without ' +
-      'gaps or duplicates, for up to a day; a `reset` event means that this is not possible and the client must reload. Ids do not arrive ' +
-      'in order. Comment lines keep the connection open. The stream ends when the service stops, when the key or session expires, or when ' +
-      'the client reads too slowly.',
+      '`task.done`, `task.undone`, `comment.created`, `comment.updated`, `comment.deleted`, `email.status`, and for users ' +
+      '`notification`. `event` is the type; `data` has the time and the ids that apply. With `Last-Event-ID` the stream continues ' +
+      'after that event, without gaps or duplicates, for up to a day; a `reset` event means that this is not possible and the client ' +
+      'must reload. Ids do not arrive in order. Comment lines keep the connection open. The stream ends when the service stops, when ' +
+      'the key or session expires, or when the client reads too slowly.',
     isPublic: false,
     parameters: [
       {
@@ -32,7 +32,8 @@ export const streamOperations: PlainOperation[] = [
           'text/event-stream': {
             schema: { type: 'string' },
             example:
-              'event: task.done\ndata: {"id":4712,"type":"task.done","at":"2026-03-31 09:30:00","space_id":1,"table_id":101,"record_id":12,"task_id":55}\nid: 4712\n\n',
+              'event: task.done\ndata: {"id":4712,"type":"task.done","at":"2026-03-31 ' +
+              '09:30:00","space_id":1,"table_id":101,"record_id":12,"task_id":55}\nid: 4712\n\n',
           },
         },
       },

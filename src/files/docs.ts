@@ -15,8 +15,8 @@ export const docs = operationDocs('Files', {
   get: {
     summary: 'Get a file of a field as base64',
     description:
-      'For clients that take files as JSON. `GET /api/file/{path}` has the same bytes in three quarters of the size, with ranges and caching. ' +
-      'Over RPC, files of over 4 MB are refused with 413.',
+      'For clients that take files as JSON. `GET /api/file/{path}` has the same bytes in three quarters of the size, with ranges and ' +
+      'caching. Over RPC, files of over 4 MB are refused with 413.',
     example: {
       input: { field_id: 'documents', path: file.path },
       output: { name: file.name, type: file.type, size: file.size, data: 'aGVsbG8=' },
@@ -35,9 +35,9 @@ export const docs = operationDocs('Files', {
   dropped: {
     summary: 'List dropped files',
     description:
-      'The files of the space that nothing uses any more, because they were removed from a field or a task, or their field, comment, record or task ' +
-      'was deleted; the latest first. Requires an admin of the space, who can download them with `?dropped=true`. Files of standalone tasks are ' +
-      'not listed.',
+      'The files of the space that nothing uses any more, because they were removed from a field or a task, or their field, comment, ' +
+      'record or task was deleted; the latest first. Requires an admin of the space, who can download them with `?dropped=true`. Files ' +
+      'of standalone tasks are not listed.',
     example: {
       output: {
         rows: [
@@ -62,16 +62,16 @@ export const docs = operationDocs('Files', {
   usage: {
     summary: 'Get what the account stores',
     description:
-      'Counts the files, records, tasks and mails of the whole account, for every caller who belongs to it. Uploads beyond `limit` are refused with ' +
-      '413; received mail is stored all the same.',
+      'Counts the files, records, tasks and mails of the whole account, for every caller who belongs to it. Uploads beyond `limit` are ' +
+      'refused with 413; received mail is stored all the same.',
     example: { output: { files: 240, bytes: 81_204_331, limit: 1_073_741_824, records: 12_408, tasks: 310, mails: 95 } },
   },
 
   restore: {
     summary: 'Restore a dropped file',
     description:
-      'Appends the file to the cell or the task that it was removed from, and returns it. Requires an admin of the space. A field that was created ' +
-      'again with the same id counts as the place of its files.',
+      'Appends the file to the cell or the task that it was removed from, and returns it. Requires an admin of the space. A field that ' +
+      'was created again with the same id counts as the place of its files.',
     example: { input: { path: file.path }, output: file },
     errors: { 404: 'File not found', 409: 'Its place is gone' },
   },
@@ -89,11 +89,11 @@ export const fileOperations: PlainOperation[] = [
     summary: 'Download a file',
     description:
       'Streams the bytes to any caller who may read the record or task of the file. A single `Range` is supported. The bytes decide ' +
-      'what a browser does: PNG, JPEG, GIF, WebP, AVIF, BMP and ICO images are shown under the media type of their bytes. ' +
-      'Everything else, HTML and SVG included, is sent as an attachment with the media type that the upload named ' +
-      '(`application/octet-stream` if it named none). A browser never runs a script that is in a file.\n\n' +
-      'With `w` the answer is a thumbnail of a JPEG, PNG, WebP, GIF or AVIF image as WebP: of the first frame, upright, without metadata such ' +
-      'as the location, and never enlarged. It is made by the first request and kept. `Range` is ignored.',
+      'what a browser does: PNG, JPEG, GIF, WebP, AVIF, BMP and ICO images are shown under the media type of their bytes. Everything ' +
+      'else, HTML and SVG included, is sent as an attachment with the media type that the upload named (`application/octet-stream` if ' +
+      'it named none). A browser never runs a script that is in a file.\n\nWith `w` the answer is a thumbnail of a JPEG, PNG, WebP, ' +
+      'GIF or AVIF image as WebP: of the first frame, upright, without metadata such as the location, and never enlarged. It is made ' +
+      'by the first request and kept. `Range` is ignored.',
     isPublic: false,
     parameters: [
       {

@@ -35,7 +35,8 @@ const FileName = z
   })
   .meta({
     description:
-      'At most 255 bytes of UTF-8. Folders before the name, control characters and marks of direction are removed; the answer has the name that is left.',
+      'At most 255 bytes of UTF-8. Folders before the name, control characters and marks of direction are removed; the answer has the ' +
+      'name that is left.',
   })
 
 export const Upload = z.strictObject({

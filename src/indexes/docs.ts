@@ -13,8 +13,8 @@ export const docs = operationDocs('Tables', {
   list: {
     summary: 'List the indexes of a table',
     description:
-      'The primary key comes first, then the indexes that views and queries of the table need, in the order in which they are built, then ' +
-      'all others. Indexes of tables with more than 5,000 records are created and dropped automatically.',
+      'The primary key comes first, then the indexes that views and queries of the table need, in the order in which they are built, ' +
+      'then all others. Indexes of tables with more than 5,000 records are created and dropped automatically.',
     example: { output: { rows: [index] } },
   },
 })

@@ -43,9 +43,9 @@ export const docs = operationDocs('Spaces', {
   addMember: {
     summary: 'Add a member',
     description:
-      'An unknown address is invited by mail. A member who has not accepted yet is mailed a new link, which ends the earlier one, and gets the ' +
-      'given role; three mails are sent at once, then one every 20 minutes, and more is 429. ' +
-      'A user belongs to one account, so an address of another account is refused with 409.',
+      'An unknown address is invited by mail. A member who has not accepted yet is mailed a new link, which ends the earlier one, and ' +
+      'gets the given role; three mails are sent at once, then one every 20 minutes, and more is 429. A user belongs to one account, ' +
+      'so an address of another account is refused with 409.',
     example: { input: { email: 'max@example.com', role: 'member' }, output: member },
     errors: { 409: 'Already a member of this space' },
   },

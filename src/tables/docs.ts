@@ -63,9 +63,9 @@ export const fieldDocs = operationDocs('Tables', {
   update: {
     summary: 'Update a field',
     description:
-      'Send `options` as the whole list; `{title, was}` renames an option. A change that would alter cells (removing an option that records ' +
-      'use, fewer decimals) is 409 unless `force` is true. Once it is answered, every reader sees those cells as changed. On a large table a ' +
-      'job rewrites them afterwards, and the decimals and type of the field cannot be changed until it is done.',
+      'Send `options` as the whole list; `{title, was}` renames an option. A change that would alter cells (removing an option that ' +
+      'records use, fewer decimals) is 409 unless `force` is true. Once it is answered, every reader sees those cells as changed. On a ' +
+      'large table a job rewrites them afterwards, and the decimals and type of the field cannot be changed until it is done.',
     example: {
       input: { options: ['Lead', { title: 'Closed', was: 'Won' }, 'Lost'] },
       output: { ...stage, options: ['Lead', 'Closed', 'Lost'] },
@@ -76,8 +76,8 @@ export const fieldDocs = operationDocs('Tables', {
   delete: {
     summary: 'Delete a field',
     description:
-      'Deletes its values, too. If views need the field, the answer is 409 and names them; with `force` they are deleted or changed, and the ' +
-      'answer lists both.',
+      'Deletes its values, too. If views need the field, the answer is 409 and names them; with `force` they are deleted or changed, ' +
+      'and the answer lists both.',
     example: { input: { force: true }, output: { ok: true, deleted_views: [{ id: 4, name: 'Board' }], unsorted_views: [] } },
     errors: { 409: 'Views need this field: Board; send force: true to change them' },
   },

@@ -56,8 +56,8 @@ export const docs = operationDocs('Views', {
   create: {
     summary: 'Create a view',
     description:
-      'Requires an admin of the space. Filters, sort and layout are checked against the fields of the table. `filter` may be sent instead ' +
-      'of `filters`, and `order` instead of `order_by` and `order_dir`; the view then has these keys, too.',
+      'Requires an admin of the space. Filters, sort and layout are checked against the fields of the table. `filter` may be sent ' +
+      'instead of `filters`, and `order` instead of `order_by` and `order_dir`; the view then has these keys, too.',
     example: { input: newView, output: view },
     errors: NAME_TAKEN,
   },

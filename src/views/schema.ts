@@ -67,7 +67,8 @@ const filterDocument = {
     },
     value: {
       description:
-        'Not needed for is_empty and is_not_empty. Date tokens (`today`, `-7d`, `start_of_month`) and `@me` are resolved for the acting user.',
+        'Not needed for is_empty and is_not_empty. Date tokens (`today`, `-7d`, `start_of_month`) and `@me` are resolved for the ' +
+        'acting user.',
     },
     connector: { type: ['string', 'null'], enum: [...connector.options, 'and', 'or', null], default: 'AND' },
   },
@@ -121,7 +122,8 @@ export const Order = validatedByParser<SortInput[]>({
     additionalProperties: false,
   },
   description:
-    'Up to three keys, in place of order_by and order_dir; those, if sent too, must equal the first key. Ties are ordered by id, in the direction of the last key.',
+    'Up to three keys, in place of order_by and order_dir; those, if sent too, must equal the first key. Ties are ordered by id, in ' +
+    'the direction of the last key.',
   example: [{ field: 'stage' }, { field: 'amount', dir: 'D' }],
 })
 const Config = validatedByParser<Record<string, unknown>>({

@@ -5,8 +5,8 @@ export const inboundDocs = operationDocs('Email', {
   list: {
     summary: 'List inbound messages',
     description:
-      'What came for the spaces that the caller administers, newest first, and what each message was read as. Messages without a known reply ' +
-      'address are not stored. X-Total-Count is sent with the first page, unless there are more than 10,000 messages.',
+      'What came for the spaces that the caller administers, newest first, and what each message was read as. Messages without a known ' +
+      'reply address are not stored. X-Total-Count is sent with the first page, unless there are more than 10,000 messages.',
     example: {
       input: {},
       output: {
@@ -34,8 +34,8 @@ export const inboundOperations: PlainOperation[] = [
     tag: 'Email',
     summary: 'Download an inbound message',
     description:
-      'Returns the bytes of the message as they came. Requires an admin of a space that the message came for. The reply addresses of other ' +
-      'spaces are masked.',
+      'Returns the bytes of the message as they came. Requires an admin of a space that the message came for. The reply addresses of ' +
+      'other spaces are masked.',
     isPublic: false,
     parameters: [
       {

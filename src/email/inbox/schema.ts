@@ -13,8 +13,8 @@ export const InboundMessage = z
     subject: z.string(),
     verdict: z.enum([...VERDICTS, 'pending']).meta({
       description:
-        'What the message was read as: a reply that became a comment, a report that the mail bounced, an automatic reply, a message that had ' +
-        'arrived before, or a dropped one. `pending` until it has been read.',
+        'What the message was read as: a reply that became a comment, a report that the mail bounced, an automatic reply, a message ' +
+        'that had arrived before, or a dropped one. `pending` until it has been read.',
     }),
     reason: z
       .string()

@@ -87,9 +87,9 @@ export const healthOperations: PlainOperation[] = [
     tag: 'Operations',
     summary: 'Check that the process can serve requests',
     description:
-      'The database answers, all migrations are applied, and the queue runs. If one of them fails, the same body comes with 503. `storage` says ' +
-      'whether files can be stored and read; it does not change the status, because everything else works without. With replicas of the database, ' +
-      '`replicas` says how many there are and how many are read, which does not change the status either.',
+      'The database answers, all migrations are applied, and the queue runs. If one of them fails, the same body comes with 503. ' +
+      '`storage` says whether files can be stored and read; it does not change the status, because everything else works without. With ' +
+      'replicas of the database, `replicas` says how many there are and how many are read, which does not change the status either.',
     isPublic: true,
     responses: {
       200: Answer({ ok: true, database: true, migrations: true, queue: true, storage: true }),

@@ -94,8 +94,8 @@ export const metricsOperation: PlainOperation = {
   tag: 'Operations',
   summary: 'Get metrics for Prometheus',
   description:
-    'Requests, the database, jobs, mail, indexes, files, streams and the process. Needs `METRICS_TOKEN` of the settings as a bearer token; ' +
-    'without that setting the path does not exist. Workers serve the same on `METRICS_PORT`.',
+    'Requests, the database, jobs, mail, indexes, files, streams and the process. Needs `METRICS_TOKEN` of the settings as a bearer ' +
+    'token; without that setting the path does not exist. Workers serve the same on `METRICS_PORT`.',
   isPublic: false,
   security: [{ metrics: [] }],
   responses: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } } },

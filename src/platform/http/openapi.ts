@@ -145,7 +145,8 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'A repeated request with the same key and body gets the first answer again for 24 hours, with `Idempotent-Replayed: true` and without an ETag, because the row may have changed since.',
+    'A repeated request with the same key and body gets the first answer again for 24 hours, with `Idempotent-Replayed: true` and ' +
+    'without an ETag, because the row may have changed since.',
   schema: { type: 'string', maxLength: 255 },
 }
 
@@ -154,8 +155,9 @@ const POSITION = {
   in: 'header',
   required: false,
   description:
-    'The last `X-Position` that was answered to this key or session, or several, comma-separated; browsers send it as a cookie. A replica then answers only if it ' +
-    'has what was written until then. Without it, or with one that does not count, the answer shows everything that was committed before the request.',
+    'The last `X-Position` that was answered to this key or session, or several, comma-separated; browsers send it as a cookie. A ' +
+    'replica then answers only if it has what was written until then. Without it, or with one that does not count, the answer shows ' +
+    'everything that was committed before the request.',
   schema: { type: 'string' },
 }
 
@@ -164,7 +166,8 @@ const IF_MATCH = {
   in: 'header',
   required: false,
   description:
-    'The ETag of the row that was read, or several, comma-separated. If the row has another version by now, the answer is 409 with the current row in `current`.',
+    'The ETag of the row that was read, or several, comma-separated. If the row has another version by now, the answer is 409 with the ' +
+    'current row in `current`.',
   schema: { type: 'string' },
   example: '"3"',
 }
