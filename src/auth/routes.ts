@@ -18,7 +18,8 @@ interface LinkPage {
   done: string
 }
 
-const NEW_PASSWORD = `<label>A password <input name="password" type="password" autocomplete="new-password" required minlength="10" maxlength="200"></label>
+const NEW_PASSWORD = `<label>A password
+<input name="password" type="password" autocomplete="new-password" required minlength="10" maxlength="200"></label>
 <p>10 characters or more.</p>`
 
 const PAGES: LinkPage[] = [
@@ -83,7 +84,8 @@ const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; backgroun
 main { max-width: 24rem; margin: 10vh auto; padding: 2rem; background: #fff; border-radius: .5rem; box-shadow: 0 1px 4px #0002 }
 h1 { font-size: 1.25rem; margin-top: 0 }
 label { display: block; margin-bottom: .75rem }
-input { display: block; width: 100%; box-sizing: border-box; padding: .5rem; font: inherit; border: 1px solid #98a2b3; border-radius: .25rem }
+input { display: block; width: 100%; box-sizing: border-box; padding: .5rem; font: inherit }
+input { border: 1px solid #98a2b3; border-radius: .25rem }
 button { padding: .5rem 1rem; font: inherit; color: #fff; background: #1d4ed8; border: 0; border-radius: .25rem; cursor: pointer }
 `
 
@@ -108,7 +110,8 @@ ${hasToken ? INCOMPLETE : ''}form.addEventListener('submit', async (event) => {
 
 const HEADERS = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 }

@@ -32,8 +32,8 @@ export interface Visitor extends Sender {
 }
 
 /**
- * Signs in, and ends the session of the same user that the browser had before. A wrong address and a wrong password get the same answer after the
- * same work.
+ * Signs in, and ends the session of the same user that the browser had before. A wrong address and a wrong password get the same answer
+ * after the same work.
  * @throws AppError 401; 429 with Retry-After after repeated failures; 503 with Retry-After if too many passwords are being checked
  */
 export async function login(context: Context, { email, password }: Login, visitor: Visitor): Promise<SignedIn> {
@@ -112,7 +112,7 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
 
 /**
  * Changes the password, ends every other session of the user, and tells the user by mail.
- * @throws AppError 400 if the current password is wrong, or has just been replaced; 429 with Retry-After after repeated failures in the session
+ * @throws AppError 400 if the current password is wrong, or has just been replaced; 429 with Retry-After after failures in the session
  */
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
   const { db, actor, now, transaction } = context
@@ -126,7 +126,7 @@ export async function changePassword(context: Context, { current_password, new_p
   }
   const hashes = { from: checked, to: await hashPassword(new_password) }
   await transaction(async () => {
-    // Another change, or a link that was mailed, may have replaced the password in the meantime. That one counts, because it has ended sessions.
+    // Another change, or a mailed link, may have replaced the password meanwhile. That one counts, because it has ended sessions.
     if (!(await replacePassword(db, user.id, hashes, now))) throw wrongPassword()
     await endProofs(db, user.id, actor.sessionId)
     await audit(context, 'password.changed', { id: user.id })
@@ -181,8 +181,8 @@ export async function acceptInvite(
 }
 
 /**
- * Deletes expired sessions, invitations, links for a new password and failed sign-ins. Sessions are kept for two hours more: the deletion of one that
- * has just expired would make the callers of its account be looked up (migration access_versions).
+ * Deletes expired sessions, invitations, links for a new password and failed sign-ins. Sessions are kept for two hours more: deleting one
+ * that has just expired would make the callers of its account be looked up (migration access_versions).
  */
 export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)

@@ -49,7 +49,8 @@ export async function startSession(
     ),
     replaced as (delete from sessions where user_id = ${userId} and token_hash = ${tokenHash(former)})
     insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at, ip, user_agent)
-    select id, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp, ${ip}, ${userAgent}
+    select id, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp,
+      ${ip}, ${userAgent}
     from users where id = ${userId} and (${passwordHash}::text is null or password_hash = ${passwordHash})
     -- Waits for a change of the password that has not been committed yet.
     for share`)

@@ -26,7 +26,7 @@ import { requireValidViews, targetOf } from './target.ts'
  * Creates the job that counts the cells that can be converted and, unless it is a dry run, converts them. Until the job is done
  * the field stays as it is. All checks that do not read the cells happen here.
  * @throws AppError 400 for a type that the field cannot be converted to, and for a setting that the new type does not have; 409 while the
- * cells are being cleaned up or a field of the table is being converted, if views would be invalid without `force`, and for too many dry runs
+ * cells are cleaned up or a field of the table is converted, if views would be invalid without `force`, and for too many dry runs
  */
 export async function changeType(context: Context, table: TableRef, fieldId: string, input: TypeChange): Promise<StartedJob> {
   // A dry run changes nothing, so it needs neither the lock nor a new version of the table.
@@ -61,10 +61,11 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
     const total = await totalOfAll(db, [table.id])
     const [conversion] = await db.query<{ id: number }>(sql`
       insert into field_conversions
-        (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone, state, exact_state, dry_run, drop_failing, force, total,
+        (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone,
+         state, exact_state, dry_run, drop_failing, force, total,
          created_at, updated_at, checked_at)
-      select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${keyId}::int, ${ip}::text,
-        ${actor.timeZone},
+      select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb,
+        ${actor.userId || null}::int, ${keyId}::int, ${ip}::text, ${actor.timeZone},
         'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${total},
         ${at}::timestamp, 'infinity', ${at}::timestamp
       returning id`)

@@ -26,8 +26,8 @@ export interface Export {
   /** `Deals.csv`, or with a view `Deals - Open.csv`. */
   fileName: string
   /**
-   * The file in pieces of up to a thousand lines, the header first; each is overwritten by the next. Throws an error that `isOutdated` if the
-   * fields of the table change.
+   * The file in pieces of up to a thousand lines, the header first; each is overwritten by the next. Throws an error that `isOutdated` if
+   * the fields of the table change.
    */
   text: AsyncGenerator<Buffer>
   /** Writes the export to the audit log. Called before any line is handed out. */
@@ -37,7 +37,7 @@ export interface Export {
 export interface ExportOptions {
   /** Receives the number of rows written so far. */
   onProgress?: (rows: number) => void
-  /** True while no column of the table can be dropped. Other changes then do not end the export: it goes on with the fields as they were. */
+  /** True while no column of the table can be dropped. The export then goes on after other changes, with the fields as they were. */
   isLocked?: boolean
 }
 

@@ -19,7 +19,7 @@ interface Column {
 }
 
 /**
- * Returns a function that writes rows as lines. The users and records that cells refer to are read after the rows, for all of them together.
+ * Returns a function that writes rows as lines. The users and records that cells refer to are read after the rows, for all together.
  * The rows must begin with an id that is not written. The lines are overwritten by the next ones.
  */
 export function lineWriter(db: Database, accountId: number, fields: readonly FieldDef[]): (rows: PrintedRows) => Promise<Buffer> {

@@ -12,7 +12,7 @@ import type { Selection } from '../records/query/selection.ts'
 import { isStillCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/order.ts'
 
-/** Returns the next records by id, the id of each before its cells. Also returns none if the table has another version than the selection. */
+/** Returns the next records by id, the id of each before its cells; none if the table has another version than the selection. */
 export function rowsAfter(
   db: Database,
   selection: Selection,
@@ -52,7 +52,8 @@ export async function idsInOrder(
 ): Promise<Int32Array> {
   const [row] = await db.records(selection.table.id).query<{ ids: Buffer | null }>(sql`
     select string_agg(int4send(o.id), ''::bytea) as ids from (
-      select r.id from ${recordsOf(selection.table.id)} r where ${printSelection(selection, queryContext)} order by ${printOrder(order, queryContext)}
+      select r.id from ${recordsOf(selection.table.id)} r
+      where ${printSelection(selection, queryContext)} order by ${printOrder(order, queryContext)}
     ) o`)
   const packed = row?.ids ?? Buffer.alloc(0)
   return Int32Array.from({ length: packed.length / 4 }, (_, index) => packed.readInt32BE(4 * index))

@@ -19,7 +19,7 @@ const MAX_ROW_BYTES = 10 * MB
 const MAX_CELLS = 1_000
 const ROWS_AT_ONCE = 1_000
 const CHARACTERS_AT_ONCE = 4 * MB
-/** What is parsed in one turn of the event loop: 8,000 rows at most. The chunks of a file are larger, and can follow one another in one turn. */
+/** What is parsed in one turn of the event loop, 8,000 rows at most: chunks of a file are larger, and several can arrive in one turn. */
 const BYTES_AT_ONCE = 16_384
 
 export interface ReadFile {

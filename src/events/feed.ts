@@ -38,7 +38,7 @@ declare module '../platform/context.ts' {
 
 export interface Feed {
   /**
-   * Opens a stream of the events that are committed from now on, or after the event `lastEventId`. If that was deleted, a `reset` comes first.
+   * Opens a stream of the events that are committed from now on, or after `lastEventId`. If that event was deleted, a `reset` comes first.
    * @returns closes the stream
    * @throws AppError 429 for more than `maxStreams` of one key or user
    */

@@ -16,8 +16,8 @@ async function* trackedItems(items: AsyncIterable<StreamItem>) {
 }
 
 /**
- * The same items. tRPC (11.25.2) asks for the next one before it has passed on the one before, and listens for the answer only afterwards. If the
- * stream ends with an error meanwhile, the rejection would have no listener.
+ * The same items. tRPC (11.25.2) asks for the next one before it has passed on the one before, and listens for the answer only
+ * afterwards. If the stream ends with an error meanwhile, the rejection would have no listener.
  */
 function heard<Item>(items: AsyncGenerator<Item, void>): AsyncGenerator<Item, void> {
   const next = items.next.bind(items)

@@ -23,7 +23,8 @@ async function readStored<Index extends StoredIndex>(db: Database, tableId: numb
   const stored = await db.records(tableId).query<StoredIndex>(
     sql`select n.name, coalesce(pg_relation_size(n.oid), 0) as bytes,
         exists (select from pg_stat_progress_create_index p where p.index_relid = n.oid) as "isBuilding"
-      from (select c.relname as name, ${storageOf(db, tableId).index('c.oid')} as oid from pg_index i join pg_class c on c.oid = i.indexrelid
+      from (select c.relname as name, ${storageOf(db, tableId).index('c.oid')} as oid
+        from pg_index i join pg_class c on c.oid = i.indexrelid
         where i.indrelid = to_regclass(${recordsOf(tableId).sql})) n`,
     'stored-indexes-of-table',
   )
@@ -50,7 +51,8 @@ async function largeShards(node: RecordsNode): Promise<number[]> {
   try {
     const shards = await node.query<{ id: number }>(sql`
       select substr(n.nspname, 2)::int as id from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname ~ '^t[1-9][0-9]{0,8}$' and c.relname ~ '^records_[0-9]+$' and c.relkind = 'r' and pg_table_size(c.oid) >= ${MIN_BYTES}`)
+      where n.nspname ~ '^t[1-9][0-9]{0,8}$' and c.relname ~ '^records_[0-9]+$' and c.relkind = 'r'
+        and pg_table_size(c.oid) >= ${MIN_BYTES}`)
     return shards.map(({ id }) => id)
   } catch (error) {
     if (isOutage(error)) return []

@@ -23,7 +23,7 @@ const SMALL_GROUP = 1_000
 
 /** The statistics and the existing indexes of a table. */
 export interface TableStatistics {
-  /** By field, an estimate of the records that share its most frequent value, or that have no value. A field without statistics is absent. */
+  /** By field with statistics, an estimate of the records that share its most frequent value, or that have no value. */
   groups: ReadonlyMap<string, number>
   /** Names of the existing indexes. */
   made: ReadonlySet<string>

@@ -60,7 +60,8 @@ export async function indexedTables(db: Database): Promise<number[]> {
 export async function groupsOf(db: Database, tableId: number): Promise<Map<string, number>> {
   const groups = await db.records(tableId).query<{ field: string; records: number }>(sql`
     select s.attname::text as field, c.reltuples * greatest(s.null_frac, s.most_common_freqs[1],
-      case when s.n_distinct < 0 then 1 / (-s.n_distinct * greatest(c.reltuples, 1)) when s.n_distinct > 0 then 1 / s.n_distinct end) as records
+      case when s.n_distinct < 0 then 1 / (-s.n_distinct * greatest(c.reltuples, 1))
+        when s.n_distinct > 0 then 1 / s.n_distinct end) as records
     from pg_class c join pg_stats s on s.schemaname = ${`t${tableId}`} and s.tablename = c.relname
     where c.oid = ${storageOf(db, tableId).records}`)
   return new Map(groups.map(({ field, records }) => [field, records]))

@@ -176,7 +176,8 @@ async function noteFailure({ db, log, now }: Context, tableId: number, name: str
   await db.execute(sql`
     insert into index_failures (table_id, name, error, attempts, failed_at)
     select id, ${name}, ${reason}, 1, ${formatInstant(now)}::timestamp from tables where id = ${tableId}
-    on conflict (table_id, name) do update set error = excluded.error, attempts = index_failures.attempts + 1, failed_at = excluded.failed_at`)
+    on conflict (table_id, name) do update
+      set error = excluded.error, attempts = index_failures.attempts + 1, failed_at = excluded.failed_at`)
 }
 
 /** Deletes the failures of indexes that were built since or are no longer planned. */

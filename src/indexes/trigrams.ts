@@ -33,7 +33,7 @@ const MAX_SAMPLES = 100
 const KEPT_MS = 3_600_000
 /** A missing sample is tried again after a minute: the table may have got its indexes by then, and a failure may have ended. */
 const ABSENT_KEPT_MS = 60_000
-/** How often it is asked whether Postgres has new statistics, because then the table may have many new records, and the sample says nothing of them. */
+/** How often it is asked whether Postgres has new statistics: the sample may then lack many records. */
 const ASK_AGAIN_MS = 10_000
 /** A longer text is judged by its beginning: a sample of long texts would take seconds. */
 const MAX_CHARACTERS = 2_000
@@ -50,8 +50,8 @@ const samples = memo((_: Database) => new BoundedMap<string, Kept>(MAX_SAMPLES))
 const nameOf = ({ id, version }: TableDef) => `${id} ${version}`
 
 /**
- * The sample of the table, which callers of this process share for an hour, or until Postgres has other statistics; null for a table that is
- * small, that Postgres has no statistics of, that has a text field without a trigram index, or that holds many long texts.
+ * The sample of the table, which callers of this process share for an hour, or until Postgres has other statistics; null for a table that
+ * is small, that Postgres has no statistics of, that has a text field without a trigram index, or that holds many long texts.
  */
 export async function trigramsOf(context: Context, table: TableDef): Promise<TrigramSample | null> {
   const { db, now } = context
@@ -105,7 +105,8 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
     sql`select c.reltuples as records, c.relpages as pages, not exists (
         select from unnest(${texts.map((field) => field.id)}::text[]) as f (name) where not exists (
           select from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am a on a.oid = x.relam
-          where i.indrelid = c.oid and i.indisvalid and a.amname = 'gin' and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
+          where i.indrelid = c.oid and i.indisvalid and a.amname = 'gin'
+            and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
       from ${classOf(db, id)}`,
     'trigram-indexes',
   )
@@ -118,9 +119,11 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
   )
   const rows = await db.records(id).query<{ trigram: string | null; n: number; cut: number | null }>(sql`
     with sampled as materialized (
-      select concat_ws(' ', ${text}) as text, coalesce(${isCut}, false) as is_cut from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})
+      select concat_ws(' ', ${text}) as text, coalesce(${isCut}, false) as is_cut
+      from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})
     select null as trigram, count(*) as n, count(*) filter (where is_cut) as cut from sampled
-    union all select t.trigram, count(*), null from sampled s, lateral unnest(show_trgm(lower(s.text))) as t (trigram) group by 1 having count(*) > 1`)
+    union all select t.trigram, count(*), null
+    from sampled s, lateral unnest(show_trgm(lower(s.text))) as t (trigram) group by 1 having count(*) > 1`)
   const { n: sampled = 0, cut } = rows.find(({ trigram }) => trigram === null) ?? {}
   if (sampled < SAMPLED / 10 || (cut ?? 0) > MAX_CUT * sampled) return null
   const found = new Map(rows.flatMap(({ trigram, n }): [string, number][] => (trigram === null ? [] : [[trigram, n]])))

@@ -16,7 +16,8 @@ export const keyResource: Resource<{ found_key_id: number; kind: 'account' | 'pe
   ids: [{ name: 'key_id', thing: 'Key', found: 'found_key_id' }],
   select: ({ key_id }) => sql`
     select k.id as found_key_id, k.kind from api_keys k
-    where k.id = ${key_id} and k.account_id = p.p_account_id and case k.kind when 'account' then p.p_is_owner else k.user_id = p.p_user_id end`,
+    where k.id = ${key_id} and k.account_id = p.p_account_id
+      and case k.kind when 'account' then p.p_is_owner else k.user_id = p.p_user_id end`,
   check: () => {},
 }
 
@@ -35,7 +36,7 @@ export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total
 
 /**
  * Creates a personal key, or for the account's owner an account key. Only this answer contains the secret.
- * @throws AppError 403 for an account key if the caller is not the owner; 400 for an invalid whitelist, and for an end that has come already
+ * @throws AppError 403 for an account key if the caller is not the owner; 400 for an invalid whitelist, and for an end in the past
  */
 export async function create(context: Context, input: NewKey): Promise<Key & { secret: string }> {
   const { actor, now } = context
@@ -62,9 +63,11 @@ export async function insertKey(
 ): Promise<Key & { secret: string }> {
   const secret = newKeySecret(input.kind)
   const [row] = await db.query<Key>(sql`
-    insert into api_keys (account_id, user_id, kind, name, token_hash, read_only, all_spaces, space_ids, ip_allowlist, expires_at, created_at)
+    insert into api_keys (account_id, user_id, kind, name, token_hash, read_only,
+      all_spaces, space_ids, ip_allowlist, expires_at, created_at)
     values (${actor.accountId}, ${actor.userId}, ${input.kind}, ${input.name}, ${tokenHash(secret)}, ${input.read_only ?? false},
-      ${!input.space_ids}, ${input.space_ids ?? []}, ${input.ip_allowlist ?? []}, ${input.expires_at ?? null}::timestamp, ${formatInstant(now)}::timestamp)
+      ${!input.space_ids}, ${input.space_ids ?? []}, ${input.ip_allowlist ?? []}, ${input.expires_at ?? null}::timestamp,
+      ${formatInstant(now)}::timestamp)
     returning ${columns}`)
   return { ...(row as Key), secret }
 }

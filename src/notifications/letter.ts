@@ -168,23 +168,27 @@ function plainText({ greeting, topics, more, timezone, unsubscribe }: Letter): s
     .concat('\n')
 }
 
+const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;font-size:15px;line-height:1.5"
+const LINK = 'color:#1d4ed8;text-decoration:none'
 const MUTED = 'color:#5b6472;font-size:13px'
+const QUOTED = 'margin:0 0 8px;padding:0 0 0 12px;border-left:3px solid #d9dee6;color:#3d4654'
 
 function htmlOf({ subject, greeting, topics, more, timezone, unsubscribe }: Letter): string {
   const blocks = topics.map(
     ({ title, facts, url, lines }) => `<div style="margin:0 0 16px;padding:12px 16px;border:1px solid #d9dee6;border-radius:8px">
-<p style="margin:0 0 8px;font-size:16px;font-weight:bold"><a href="${escapeHtml(url)}" style="color:#1d4ed8;text-decoration:none">${escapeHtml(title)}</a></p>
+<p style="margin:0 0 8px;font-size:16px;font-weight:bold"><a href="${escapeHtml(url)}" style="${LINK}">${escapeHtml(title)}</a></p>
 ${facts.length ? `<p style="margin:0 0 8px;${MUTED}">${escapeHtml(facts.join(' – '))}</p>\n` : ''}${lines.map(lineHtml).join('\n')}
 </div>`,
   )
+  const rest = more ? `<p style="margin:0 0 16px">… and ${more} more.</p>\n` : ''
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(subject)}</title></head>
-<body style="margin:0;padding:24px 12px;background:#f4f5f7;color:#1c2430;font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;font-size:15px;line-height:1.5">
+<body style="margin:0;padding:24px 12px;background:#f4f5f7;color:#1c2430;${FONT}">
 <div style="max-width:560px;margin:0 auto;padding:24px;background:#ffffff;border-radius:8px">
 <p style="margin:0 0 16px">${escapeHtml(greeting)}</p>
 ${blocks.join('\n')}
-${more ? `<p style="margin:0 0 16px">… and ${more} more.</p>\n` : ''}<p style="margin:24px 0 0;${MUTED}">${FOOT} Times are in ${escapeHtml(timezone)}.<br>
+${rest}<p style="margin:24px 0 0;${MUTED}">${FOOT} Times are in ${escapeHtml(timezone)}.<br>
 <a href="${escapeHtml(unsubscribe)}" style="color:#5b6472">No more mails like this</a></p>
 </div>
 </body>
@@ -194,7 +198,5 @@ ${more ? `<p style="margin:0 0 16px">… and ${more} more.</p>\n` : ''}<p style=
 
 const lineHtml = ({ message, at, excerpt }: Topic['lines'][number]) =>
   `<p style="margin:0 0 4px">${escapeHtml(message)} <span style="${MUTED}">${escapeHtml(at)}</span></p>${
-    excerpt === null
-      ? ''
-      : `\n<blockquote style="margin:0 0 8px;padding:0 0 0 12px;border-left:3px solid #d9dee6;color:#3d4654">${escapeHtml(excerpt)}</blockquote>`
+    excerpt === null ? '' : `\n<blockquote style="${QUOTED}">${escapeHtml(excerpt)}</blockquote>`
   }`

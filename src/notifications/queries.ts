@@ -57,8 +57,8 @@ const notificationInReach = (reader: NotificationReader): Sql => sql`(n.space_id
     select t.id from tables t where t.deleted_at is null and t.space_id in (${spacesOf(reader)})))`
 
 /**
- * True if the user may see the table of the task, or the task is standalone. Each task is in the space of its table, and is deleted with the
- * table, so the condition needs the user's spaces and the tables that are deleted but can be restored. They are read once per statement.
+ * True if the user may see the table of the task, or the task is standalone. Each task is in the space of its table and is deleted with
+ * it, so the condition needs the user's spaces and the tables that are deleted but can be restored. They are read once per statement.
  * @param task alias of a row with space_id and table_id
  */
 export const taskInReach = (task: Sql, reader: NotificationReader): Sql => sql`(${task}.space_id is null or (

@@ -36,7 +36,9 @@ const DONE = page('No more mails', '<p>You will get no more mails about notifica
 const UNKNOWN = page('This link is incomplete', '<p>Open it again from the mail.</p>')
 
 const HEADERS = {
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  'content-security-policy':
+    `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; ` +
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',

@@ -31,7 +31,9 @@ export async function mark({ db, now }: Context, { notification_id: id }: { noti
   const at = formatInstant(now)
   await db.execute(
     read
-      ? sql`update notifications set read_at = coalesce(read_at, ${at}::timestamp), seen_at = coalesce(seen_at, ${at}::timestamp) where id = ${id}`
+      ? sql`
+        update notifications set read_at = coalesce(read_at, ${at}::timestamp), seen_at = coalesce(seen_at, ${at}::timestamp)
+        where id = ${id}`
       : sql`update notifications set read_at = null where id = ${id}`,
   )
   return { id, read }

@@ -27,9 +27,9 @@ export function unsubscribingUserId(secretKeys: SecretKeys, token: string): numb
 export async function unsubscribe(context: Context, userId: number): Promise<boolean> {
   const { db, now, transaction } = context
   return transaction(async () => {
-    const [user] = await db.query<{ account_id: number; wants_mail: boolean }>(
-      sql`select account_id, mail_preference <> 'none' as wants_mail from users where id = ${userId} and status <> 'deleted' for no key update`,
-    )
+    const [user] = await db.query<{ account_id: number; wants_mail: boolean }>(sql`
+      select account_id, mail_preference <> 'none' as wants_mail from users
+      where id = ${userId} and status <> 'deleted' for no key update`)
     if (user?.wants_mail) {
       await changeUser(db, userId, { mailPreference: 'none' }, now)
       await audit(context, 'user.updated', { id: userId, accountId: user.account_id, detail: { changed: ['mail_preference'] } })

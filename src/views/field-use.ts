@@ -71,7 +71,7 @@ async function invalidWith({ db }: Context, table: TableDef, changed: FieldDef):
   return { needing: lost.map(named), sorting: sorted.map(named) }
 }
 
-/** Deletes or changes the views that do not allow the new type. The calendar index was dropped with the old column, so it is created anew. */
+/** Deletes or changes the views that do not allow the new type, and creates the calendar index anew, which went with the old column. */
 async function retypeField(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
   const { needing, sorting } = await invalidWith(context, table, changed)
   const isAmong = (named: FieldNeeds['needing'], { id }: ViewRow) => named.some((view) => view.id === id)

@@ -75,7 +75,7 @@ export interface SavedQuery {
   weekStart: WeekStart
 }
 
-/** The compiled views of a table by id. A change to a view makes a new version of its table and so a new definition: they are never outdated. */
+/** The compiled views of a table by id. They are never outdated: a change of a view makes a new version, and definition, of its table. */
 const compiledViews = memo((_: TableDef) => new Map<number, SavedQuery>())
 
 /**

@@ -23,7 +23,7 @@ export type Filter = z.infer<typeof Filter>
 
 const Comparison = Filter.omit({ connector: true }).meta({ id: 'Comparison', description: 'One condition of a group, in its normal form.' })
 const parts = z.array(z.lazy((): z.ZodType<Tree<z.infer<typeof Comparison>>> => z.union([Comparison, FilterGroup])))
-/** Typed by the shapes of parse.ts: an alias here would refer to a value, which the client package's types cannot (scripts/client-types.ts). */
+/** Typed by the shapes of parse.ts: an alias would refer to a value, which the types of the client cannot (scripts/client-types.ts). */
 const FilterGroup: z.ZodType<Branch<z.infer<typeof Comparison>>> = z.union([z.object({ all: parts }), z.object({ any: parts })]).meta({
   id: 'FilterGroup',
   description: 'All or any of its conditions and groups. An empty `all` matches every record, an empty `any` none.',

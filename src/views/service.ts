@@ -152,9 +152,9 @@ export async function check({ db }: Context, table: TableRef, input: NewView): P
   const definition = await tableDefinition(db, table)
   await requireRoom(db, table.id)
   const { draft, dropped } = draftOf(input.type, input, undefined, definition)
-  const taken = await db.query(
-    sql`select from views where table_id = ${table.id} and lower(name collate "pg_c_utf8") = lower(${input.name}::text collate "pg_c_utf8")`,
-  )
+  const taken = await db.query(sql`
+    select from views
+    where table_id = ${table.id} and lower(name collate "pg_c_utf8") = lower(${input.name}::text collate "pg_c_utf8")`)
   if (taken.length) throw nameTaken(input.name)
   const index = indexedField(draft)
   return {

@@ -108,7 +108,8 @@ export async function storeFigures(db: Database, id: number, { converts, failing
 export async function storeOutcome(db: Database, id: number, { state, message, lateFailures }: ConversionEnded): Promise<boolean> {
   const { failing = null, fails = null } = lateFailures ?? {}
   const changed = await db.execute(sql`
-    update field_conversions set state = 'failed', exact_state = ${state === 'failed' ? null : state}::text, checked_at = null, updated_at = now(), error = ${message},
+    update field_conversions set state = 'failed', exact_state = ${state === 'failed' ? null : state}::text, checked_at = null,
+      updated_at = now(), error = ${message},
       failing = coalesce(${failing}::int, failing), fails = coalesce(${fails && JSON.stringify(fails)}::jsonb, fails)
     where id = ${id} and (${IS_CHECKING} or state = 'running')`)
   return changed > 0

@@ -39,6 +39,7 @@ export async function countCells({ db }: Context, conversion: ConversionRow, how
 export const countsOf = (converted: Sql, maxFails = MAX_FAILS): Sql => sql`
   with c as materialized (select r.id, r.words, r.converted is not null as converts from (${converted}) r),
   failing as (select id, words from c where words is not null and not converts)
-  select (select count(*) from c) as records, (select count(*) from c where converts) as converts, (select count(*) from failing) as failing,
+  select (select count(*) from c) as records, (select count(*) from c where converts) as converts,
+    (select count(*) from failing) as failing,
     (select coalesce(jsonb_agg(jsonb_build_object('record_id', f.id, 'value', left(f.words, 500)) order by f.id), '[]')
       from (select id, words from failing order by id limit ${maxFails}) f) as fails`

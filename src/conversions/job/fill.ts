@@ -104,7 +104,8 @@ async function convertChanged(db: Database, conversion: ConversionRow, how: Conv
 async function convertSome(db: Database, conversion: ConversionRow, { select }: Conversion, where: Sql): Promise<number> {
   const [found] = await db.records(conversion.table_id).query<ConversionFigures & { records: number }>(sql`
     with s as materialized (${select(where)}),
-    filled as (update ${recordsOf(conversion.table_id)} t set ${shadowColumn(conversion.id)} = s.converted, ${shadowVersion(conversion.id)} = s.version
+    filled as (update ${recordsOf(conversion.table_id)} t
+      set ${shadowColumn(conversion.id)} = s.converted, ${shadowVersion(conversion.id)} = s.version
       from s where t.id = s.id and t.version = s.version)
     select * from (${countsOf(sql`select * from s`)}) f`)
   const { records = 0, failing = 0, fails = [] } = found ?? {}

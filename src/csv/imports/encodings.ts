@@ -18,8 +18,8 @@ type Decode = (chunk?: Uint8Array) => Uint8Array
 /**
  * Passes the text on as UTF-8, however the file is cut into chunks.
  *
- * A byte order mark says UTF-16, which Excel calls Unicode text, or UTF-8. Without one the file is UTF-8 if its bytes can be that, and otherwise
- * windows-1252, in which Excel saves CSV in western Europe: text of one is hardly ever valid in the other.
+ * A byte order mark says UTF-16, which Excel calls Unicode text, or UTF-8. Without one the file is UTF-8 if its bytes can be that, and
+ * otherwise windows-1252, in which Excel saves CSV in western Europe: text of one is hardly ever valid in the other.
  * @param onEncoding is called before the first character beyond ASCII is passed on; never for a file of ASCII
  * @throws AppError 400 for bytes that are no text in their encoding. A lenient decoder would turn them into replacement characters
  */
@@ -105,7 +105,7 @@ function decoderOf(encoding: Encoding, [first]: Buffer): Decode {
   }
 }
 
-/** The characters of the bytes 0x80 to 0x9f. All others are those of Latin-1. The decoder of some releases of Node reads these as Latin-1, too. */
+/** The characters of the bytes 0x80 to 0x9f, which some releases of Node read as Latin-1. All others are those of Latin-1. */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 function fromWindows1252(chunk: Uint8Array = new Uint8Array()): Uint8Array {

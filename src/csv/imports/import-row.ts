@@ -47,8 +47,8 @@ export async function requireFewImports({ db }: Pick<Context, 'db'>, accountId: 
 export async function insertImport({ db, now }: Context, row: NewImport): Promise<number> {
   const at = sql`${formatInstant(now)}::timestamp`
   const [inserted] = await db.query<{ id: number }>(sql`
-    insert into record_imports (id, account_id, space_id, table_id, storage_key, is_new_table, columns, role, user_id, api_key_id, ip, total,
-      created_at, updated_at)
+    insert into record_imports (id, account_id, space_id, table_id, storage_key, is_new_table, columns, role,
+      user_id, api_key_id, ip, total, created_at, updated_at)
     select nextval(pg_get_serial_sequence('field_conversions', 'id')), ${row.account_id}::int, ${row.space_id}::int, ${row.table_id}::int,
       ${row.storage_key}::text, ${row.is_new_table}::boolean, ${row.columns && JSON.stringify(row.columns)}::jsonb, ${row.role}::text,
       ${row.user_id}::int, ${row.api_key_id}::int, ${row.ip}::text, ${row.total}::int, ${at}, ${at}
@@ -88,7 +88,7 @@ export async function storeRefusal(db: Database, id: number, { state, error, iss
 }
 
 const KEPT_DAYS = 30
-/** An import without progress for this long may be lost. Publishing a large one takes longer, and then a second attempt finds it underway. */
+/** An import without progress for this long may be lost. If it is being published, which can take longer, a second attempt notices. */
 const IDLE_MINUTES = 10
 
 /** Deletes the rows of imports that ended long ago. @returns the ids of imports whose job may be lost */

@@ -48,7 +48,7 @@ export async function inPlace<T>(db: Database, accountId: number, receive: () =>
   }
 }
 
-/** Removes the file after `work`, unless a job has taken it. After a failed commit, which may have succeeded in the database, the file stays. */
+/** Removes the file after `work`, unless a job has taken it, or may have: a commit that failed here can have succeeded in the database. */
 export async function removeUnlessTaken(context: Context, file: ReceivedBytes, work: () => Promise<object>): Promise<object> {
   let mayBeTaken = true
   try {

@@ -1,4 +1,4 @@
-/** Unpacks a ZIP archive within a limit, and packs the entries again, so that the workbook library sees only entries that were checked here. */
+/** Unpacks a ZIP archive within a limit, and packs the entries again: the workbook library sees only entries that were checked here. */
 import { crc32, inflateRawSync } from 'node:zlib'
 
 /** Why an archive is refused. */
@@ -131,7 +131,7 @@ export function* stored(entries: readonly Unpacked[]): Generator<Buffer> {
   yield Buffer.concat([central, end])
 }
 
-/** @param fields the offset of the fields that both headers have: version, flags, method, time, date, checksum, sizes, length of the name */
+/** @param fields where the fields begin that both headers have: version, flags, method, time, date, checksum, sizes, length of the name */
 function header(
   signature: number,
   bytes: number,

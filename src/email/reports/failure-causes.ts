@@ -31,8 +31,8 @@ const LATER = 'The server asks to try again later'
 
 /** The nouns for what an address names. */
 const MAILBOX =
-  '(user|recipient|address|mail ?box|account|alias|addressee|customer|subscriber|member|destination|e-?mail|inbox|mail ' +
-  '?drop|person|local part|login|username|user ?id|screenname|profile|handle)'
+  '(user|recipient|address|mail ?box|account|alias|addressee|customer|subscriber|member|destination|e-?mail|inbox|' +
+  'mail ?drop|person|local part|login|username|user ?id|screenname|profile|handle)'
 
 /** The causes by phrase. An earlier line wins, because its phrases are more definite. */
 export const CAUSES: readonly CauseOfFailure[] = [
