@@ -53,7 +53,7 @@ const AS_IN_JAVASCRIPT = /^(?:0|-?[1-9]\d*(?:\.\d*[1-9])?|-?0\.(?!0{6})\d*[1-9])
 const [POINT, ZERO, NINE] = [46, 48, 57]
 
 /**
- * True if the value is certainly spelled as in JSON: a few digits without a leading zero, and without a trailing zero after a decimal point.
+ * True if the value is certainly spelled as in JSON: a few digits without a leading zero, or a trailing one after a decimal point.
  * While a number field is converted to a text field, its column may already hold `007` or an empty text, which are not valid JSON numbers.
  */
 function isPlainNumber({ bytes, start, end }: PrintedCell): boolean {

@@ -66,7 +66,8 @@ export const jsonOf = (entries: readonly (readonly [number | string, number | st
 
 /** The characters that JavaScript's `trim` removes, as an escaped SQL text: Unicode's white space and the mark of a file's beginning. */
 const BLANKS = raw(
-  String.raw`U&'\0009\000A\000B\000C\000D\0020\00A0\1680\2000\2001\2002\2003\2004\2005\2006\2007\2008\2009\200A\2028\2029\202F\205F\3000\FEFF'`,
+  String.raw`U&'\0009\000A\000B\000C\000D\0020\00A0\1680` +
+    String.raw`\2000\2001\2002\2003\2004\2005\2006\2007\2008\2009\200A\2028\2029\202F\205F\3000\FEFF'`,
 )
 
 /** The text without blanks around it, as `trim` gives it. Postgres by itself would only remove ordinary spaces. */

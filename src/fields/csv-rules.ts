@@ -1,4 +1,4 @@
-/** CSV rules of field types, and the parts that several share. Cells are written from what PostgreSQL prints, as pages are (cell-json.ts). */
+/** CSV rules of field types, and the parts that several share. Cells are written from what PostgreSQL prints, as in pages. */
 
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
 import type { CsvValue, CsvWriter } from '../platform/writers/csv-writer.ts'
@@ -25,11 +25,11 @@ export type ReadText = { value: unknown } | { reason: string }
 
 /** How cells are written into files of comma-separated values and read back. For a list, reading applies to each value. */
 export interface CsvRule {
-  /** True for numbers: a point in the text is a decimal point, which a person of another country may have meant as one between thousands. */
+  /** True for numbers: a point in the text is a decimal point, although the writer may have meant one between thousands. */
   readonly hasDecimalPoint: boolean
   /**
-   * Returns a function that writes a cell, to be created once and used for all rows. A text gets an apostrophe where a spreadsheet would take
-   * it for a formula; a negative number needs none.
+   * Returns a function that writes a cell, to be created once for all rows. A text gets an apostrophe where a spreadsheet would take it for
+   * a formula; a negative number needs none.
    */
   write(field: FieldSettings): CellCsv
   /** The text of a user or record that cells name by its id, from its form in API answers. Absent for other types. */

@@ -32,8 +32,8 @@ export function localDay(instant: Sql, timeZone: string): Sql {
 const date = (text: string): Sql => raw(`'${text}'::date`)
 
 /**
- * The instants from `from` up to, but not including, `to`, whose local date is this one. They are those of `dayRange`, except that the first
- * and the last date have no limit (`localDate`).
+ * The instants whose local date is this one: from `from`, up to but without `to`. They are those of `dayRange`, except that the first and
+ * the last date have no limit (`localDate`).
  */
 export function instantsOf(day: string, timeZone: string): { from: string; to: string } {
   const { from, to } = dayRange(day, timeZone)

@@ -134,7 +134,7 @@ export interface FieldTypeDefinition {
   readonly compares: Readonly<Partial<Record<Compare, ValueKind>>>
   /** Prints a condition with one of these compares, except `is_empty` and `is_not_empty`. */
   condition(condition: Condition, context: QueryContext): Sql
-  /** Selects the ids of the users whom a condition means, for `FoundUsers`; null if the condition names them by id. Absent for other types. */
+  /** Selects the ids of the users whom a condition means, for `FoundUsers`; null if it names them by id. Only for types of users. */
   readonly usersMeant?: (condition: Condition, context: QueryContext) => Sql | null
   /** The condition that the value is empty, as SQL in parentheses. */
   isEmpty(field: FieldSettings, column: Sql, context: QueryContext): Sql
@@ -154,7 +154,7 @@ export interface FieldTypeDefinition {
 
   // ── as text ───────────────────────────────────────────────────────────────
 
-  /** Converts one value to text, as SQL that is null if the value refers to something deleted. Null if the type converts to no other type. */
+  /** Converts one value to text, as SQL that is null if it refers to something deleted. Null if the type converts to no other type. */
   readonly asText: ((value: Sql, field: FieldSettings, place: ConversionPlace) => Sql) | null
   /** Converts a text to a cell, as SQL that is null if the text is invalid for the field. Null if no type converts to this one. */
   readonly fromText: ((text: Sql, field: FieldSettings, place: ConversionPlace) => Sql) | null

@@ -41,7 +41,7 @@ const SHOWN = /^image\/(?:a?png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.ic
 
 /**
  * How a file is served: images as what their bytes are, for a browser to show; everything else under the claimed type, for it to save.
- * @param detected_type null for a file of an earlier release. Its claimed type counts, and a browser does not look for another one (nosniff)
+ * @param detected_type null for a file of an earlier release: its claimed type counts, and browsers look for no other one (nosniff)
  */
 export function servedAs(file: { type: string; detected_type: string | null }): { kind: 'inline' | 'attachment'; type: string } {
   const type = file.detected_type ?? file.type

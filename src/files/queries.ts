@@ -30,7 +30,8 @@ export async function findReadable(
   actor: { accountId: number; userId: number },
 ): Promise<ReadableFile | undefined> {
   const [file] = await db.query<ReadableFile>(
-    sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.was_held, f.is_shared, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
+    sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.was_held, f.is_shared, f.task_id,
+        coalesce(k.table_id, f.table_id) as table_id,
         coalesce(k.space_id, f.space_id) as space_id, m.role as member_role,
         k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
           or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId}))
@@ -69,8 +70,8 @@ export interface ExpiredFile {
 }
 
 /**
- * Returns uploads that nothing has used and dropped files, oldest first, locked until the transaction ends. Files of a table or space that is
- * marked as deleted are left out, because it may be restored.
+ * Returns uploads that nothing has used and dropped files, oldest first, locked until the transaction ends. Files of a deleted table or
+ * space are left out, because it may be restored.
  */
 export async function lockExpired(db: Database, before: { upload: Date; dropped: Date }, limit: number): Promise<ExpiredFile[]> {
   return db.query<ExpiredFile>(sql`

@@ -49,7 +49,7 @@ async function isGone(db: Database, file: ReadableFile, role: Role | null): Prom
   return !(await holdersOf(db, [file])).has(file.path)
 }
 
-/** A link to the bytes in the storage, with the headers of a download; null if the storage has no links, or the bytes are about to be moved. */
+/** A link to the bytes in the storage, with the headers of a download; null if it has no links, or the bytes are about to be moved. */
 export async function linkTo(storage: Storage, file: ReadableFile): Promise<string | null> {
   if (file.storage_key !== null) return null
   const { kind, type } = servedAs(file)
@@ -78,8 +78,8 @@ const MAX_TEXT_MB = 4
 /**
  * A file of a record's cell with its bytes in base64.
  * @param sendData takes the bytes of the answer as a stream; without it they are in `data`
- * @throws AppError 400 for a field that is not a file field; 404 if the cell does not have the file; 413 for a file that is too large without
- * `sendData`
+ * @throws AppError 400 for a field that is not a file field; 404 if the cell does not have the file; 413 for a file that is too large
+ * without `sendData`
  */
 export async function getOfField(
   context: Context,

@@ -24,8 +24,9 @@ interface NamedBytes {
 }
 
 /**
- * Moves the bytes of every row. Each file is removed from `from` after its copy in `to` was read back and compared. A run may be interrupted and
- * repeated, and two may run at once: bytes that are in `to` already are only compared. Thumbnails are removed, because they can be made again.
+ * Moves the bytes of every row. Each file is removed from `from` after its copy in `to` was read back and compared. A run may be
+ * interrupted and repeated, and two may run at once: bytes that are in `to` already are only compared. Thumbnails are removed, because they
+ * can be made again.
  */
 export async function relocate(db: Database, from: Storage, to: Storage): Promise<Relocation> {
   const total = { files: 0, bytes: 0 }

@@ -31,13 +31,13 @@ export interface Cascade {
    * @throws AppError 409 when the field must not change at this time
    */
   beforeFieldChange?(context: Context, tableId: number, fieldId: string): Promise<void>
-  /** Returns the views that need the field. The table's version is already higher, so no view can be saved until the answer has been used. */
+  /** Returns the views that need the field. The table's version is higher already, so that no view is saved until the answer is used. */
   needsOf?(context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds>
   /** Deletes the views that need the field, and drops the sort of views that are sorted by it. */
   dropField?(context: Context, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
   /** Returns the views that would be invalid if the field were as `changed` describes it. The version is higher, as for `needsOf`. */
   invalidWith?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
-  /** The field has another type and a new column: deletes the views that are invalid with it, and drops sorts that the type does not have. */
+  /** Deletes the views that are invalid with the field's new type and column, and drops sorts that the type does not have. */
   retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<void>
   /** Renames options of a select. The version is higher, as for `needsOf`. @param titles the new titles by the old ones */
   renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>

@@ -71,7 +71,8 @@ export const shadowIndex = (conversionId: number): string => `~${conversionId} c
 export async function dropShadowColumns(db: Database, tableId: number, conversionId: number): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`
-    alter table ${recordsOf(tableId)} drop column if exists ${shadowColumn(conversionId)}, drop column if exists ${shadowVersion(conversionId)}`)
+    alter table ${recordsOf(tableId)}
+      drop column if exists ${shadowColumn(conversionId)}, drop column if exists ${shadowVersion(conversionId)}`)
 }
 
 /** Replaces the column of the field by the shadow column. The indexes of the old column are dropped. */
@@ -87,7 +88,8 @@ export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${ta
 
 /**
  * Waits for maintenance of the table, with a lock that blocks no reader or writer. To be called before ALTER TABLE, and before writers
- * are blocked, as by an index that is built in the transaction. It cancels an index build, which is repeated later; Postgres cancels an autovacuum after a second.
+ * are blocked, as by an index that is built in the transaction. It cancels an index build, which is repeated later; Postgres cancels an
+ * autovacuum after a second.
  */
 export async function settle(db: Database, tableId: number): Promise<void> {
   db.requireNodes(tableId)

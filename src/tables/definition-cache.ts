@@ -18,7 +18,7 @@ const MOST_CHARACTERS_OF_LISTS = 20_000_000
 const latestOf = memo((_: Database) => new BoundedMap<number, TableDef>(MAX_KEPT, MOST_CHARACTERS))
 
 /**
- * Lists of fields, by the text in which the database gives them. Tables that were made alike, such as those of many accounts, share a list, and
+ * Lists of fields, by the text in which the database gives them. Tables that were made alike, as those of many accounts, share a list and
  * with it what is derived from the list (memo.ts).
  */
 const lists = new BoundedMap<string, FieldDef[]>(MAX_LISTS, MOST_CHARACTERS_OF_LISTS)
@@ -75,12 +75,14 @@ const isConverting = sql`exists (
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
   const read = ids.length === 1 ? db.readShort : db.query
   const rows = await read<Omit<TableDef, 'fields'> & { fields: string }>(
-    sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting", coalesce(f.fields::text, '[]') as fields
+    sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting",
+        coalesce(f.fields::text, '[]') as fields
       from tables t
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
           'admin_only', admin_only, 'options', options, 'removed_options', coalesce(removed_options, '{}'), 'decimals', decimals,
-          'is_rounding', is_rounding, 'narrowing', narrowing, 'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp}) order by position, id) as fields
+          'is_rounding', is_rounding, 'narrowing', narrowing, 'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp})
+          order by position, id) as fields
         from fields f where f.table_id = t.id
       ) f on true
       where t.id = any(${ids}) and t.deleted_at is null`,

@@ -10,7 +10,7 @@ import { tableDefinitions } from './definition-cache.ts'
 export type OwnedFile = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
 
 /**
- * Finds which of the files are used by a cell of their table, by a comment or mail of a record of that table, by their task or by a comment on it.
+ * Finds which of the files are used by a cell of their table, a comment or mail of a record of that table, their task or a comment on it.
  * @returns for each used path the record that uses the file, or null for a task
  */
 export async function holdersOf(db: Database, files: readonly OwnedFile[]): Promise<Map<string, number | null>> {
@@ -87,14 +87,16 @@ async function references(
   const cellsOf = ({ id, fields }: TableDef) =>
     fields.filter(holdsFiles).map(
       (field) => sql`
-          select ${id}::int as table_id, null::int as task_id, id as record_id, ${ident(field.id)} as files from ${recordsOf(id)} where ${ident(field.id)} is not null ${ofRecords(sql`id`)}`,
+          select ${id}::int as table_id, null::int as task_id, id as record_id, ${ident(field.id)} as files
+          from ${recordsOf(id)} where ${ident(field.id)} is not null ${ofRecords(sql`id`)}`,
     )
   const lists = [
     sql`
       select table_id, null::int as task_id, record_id, attachments as files from record_comments
       where table_id = any(${tableIds}::int[]) and attachments <> '[]' ${ofRecords(sql`record_id`)}`,
     sql`select null::int, id, null::int, attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
-    sql`select null::int, task_id, null::int, attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
+    sql`select null::int, task_id, null::int, attachments from task_comments
+      where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
   ]
   const withFiles = [...tables.values()].filter(({ fields }) => fields.some(holdsFiles))
   const cells = withFiles.map((table) => ({ tableId: table.id, used: selectPaths(cellsOf(table)) }))

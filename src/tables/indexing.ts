@@ -14,8 +14,8 @@ export const adaptIndexes = defineQueue({
 })
 
 /**
- * Up to this number of records a table has only its primary key and the indexes of calendar views. A page of 10,000 took 4 ms without an index and 0.6 with
- * one, a search 20 and 1.5; but each index makes every write dearer, and with many tables each connection knows many indexes.
+ * Up to this number of records a table has only its primary key and the indexes of calendar views: its pages and searches are quick
+ * without others, each index makes every write dearer, and with many tables each connection knows many indexes.
  */
 export const FEW_RECORDS = 5_000
 

@@ -34,12 +34,13 @@ export async function purgeAll(context: Context): Promise<void> {
   })
 }
 
-/** Removes one table with its records and everything that belongs to them. A transaction drops one schema, since that takes dozens of locks. */
+/** Removes one table with its records and all that belongs to them. A transaction drops one schema, since that takes dozens of locks. */
 export async function purge(context: Context, { table_id }: { table_id: number }): Promise<void> {
   await withShortLocks(context, async () => {
     // The table may have been restored or purged since the job was enqueued.
     const [table] = await context.db.query<{ name: string; space_id: number; account_id: number }>(sql`
-      select t.name, t.space_id, t.account_id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(context)} for update of t`)
+      select t.name, t.space_id, t.account_id from tables t join spaces s on s.id = t.space_id
+      where t.id = ${table_id} and ${isDue(context)} for update of t`)
     if (!table) return
     await recordsDeleted(context, table_id, null)
     await dropRecords(context.db, table_id)

@@ -20,13 +20,12 @@ export const MANY_RECORDS = 20_000
 /** Beyond this the changes are replaced by their sum; reading fewer takes less than a millisecond. */
 const MANY_CHANGES = 200
 
-/**
- * The number of records of a table, as an SQL expression for a statement of `db.records`. It counts the records of a table without triggers.
- */
+/** The number of records of a table, as SQL for a statement of `db.records`. It counts the records of a table without triggers. */
 export function totalOf(db: Database, tableId: number): Sql {
   const counted = sql`(select count(*) from ${recordsOf(tableId)})`
   if (!mayHaveTriggers(db, tableId)) return counted
-  return sql`coalesce((select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)), ${counted})`
+  return sql`coalesce((
+    select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)), ${counted})`
 }
 
 /** The tables whose records one statement counts. */
@@ -58,7 +57,8 @@ export async function countDueTables({ db, jobs }: Context): Promise<void> {
 /** Runs every night: corrects changes that bypassed the triggers, such as a restored backup or a script that disabled them. */
 export async function recountAllTables({ db, jobs }: Context): Promise<void> {
   const counted = await db.query<{ id: number }>(sql`
-    select t.id from tables t where t.deleted_at is null and exists (select from record_tallies k where k.table_id = t.id and k.is_base) order by t.id`)
+    select t.id from tables t
+    where t.deleted_at is null and exists (select from record_tallies k where k.table_id = t.id and k.is_base) order by t.id`)
   for (const { id } of counted) await jobs.send(countRows, { table_id: id, recount: true })
 }
 
@@ -135,7 +135,8 @@ async function sumUp({ db, transaction }: Context, tableId: number): Promise<voi
     await db.query(lockCounts(tableId))
     await db.execute(sql`
       with summed as (delete from record_tallies where table_id = ${tableId} returning change, is_base)
-      insert into record_tallies (table_id, change, is_base) select ${tableId}, sum(change), bool_or(is_base) from summed having count(*) > 0`)
+      insert into record_tallies (table_id, change, is_base)
+      select ${tableId}, sum(change), bool_or(is_base) from summed having count(*) > 0`)
   })
 }
 

@@ -21,8 +21,8 @@ type DefinitionContext = Pick<Context, 'db'> & Partial<Pick<Context, 'confirmAcc
 /**
  * Calls `work` with the table's definition, and again with a newer one if it returns STALE or a statement fails because the table
  * was changed.
- * @throws AppError 401, 403, 404 if the caller has lost the access meanwhile; 404 if the table is deleted; 503 if it is still being changed after ten attempts; the error of a statement that fails
- * twice with the same definition, because it has another cause
+ * @throws AppError 401, 403, 404 if the caller has lost the access meanwhile; 404 if the table is deleted; 503 if it is still being changed
+ * after ten attempts; the error of a statement that fails twice with the same definition, because it has another cause
  */
 export async function withDefinition<T>(
   { db, confirmAccess }: DefinitionContext,
@@ -50,8 +50,8 @@ export async function withDefinition<T>(
 }
 
 /**
- * Does the same for work that only reads. Reading a cell by an old definition causes no database error if the field was converted, or deleted
- * and created anew under its name, but gives a wrong value, such as the title of an option in place of its id. So the work is repeated if the
+ * Does the same for work that only reads. Reading a cell by an old definition causes no error if the field was converted, or deleted and
+ * created anew under its name, but gives a wrong value, such as the title of an option in place of its id. So the work is repeated if the
  * fields mean something else afterwards.
  */
 export function readWithDefinition<T>(
@@ -66,12 +66,12 @@ export function readWithDefinition<T>(
   })
 }
 
-/** Two changes of the table and a write take longer than this in practice, so no quicker read meets a field that another process has replaced. */
+/** Two changes of the table and a write take longer than this, so no quicker read meets a field that another process has replaced. */
 const QUICK_MS = 100
 
 /**
- * True if a cell may have been read by a definition that is not its own. What this process knows costs nothing: a caller that wrote to a new field
- * has read the definition with it. The database is asked while a conversion runs, and after a read that was not quick.
+ * True if a cell may have been read by a definition that is not its own. What this process knows costs nothing: a caller that wrote to a
+ * new field has read the definition with it. The database is asked while a conversion runs, and after a read that was not quick.
  */
 async function isOutdatedBy({ db }: Pick<Context, 'db'>, definition: TableDef, tookMs: number): Promise<boolean> {
   const { id, version, isConverting } = definition

@@ -88,14 +88,15 @@ function readInstant(value: unknown): Operand | null {
 
 const INSTANT = `^${DATE_PATTERN}[T ]${TIME_PATTERN}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?$`
 
-/** Reads an instant as `parseInstant` in time.ts does: in UTC unless it has an offset, without fractions. A date is the start of its day. */
+/** Reads an instant as `parseInstant` does: in UTC unless it has an offset, without fractions. A date is the start of its day. */
 function instantOf(text: Sql, timeZone: string): Sql {
   const whole = sql`(case when strpos(${text}, '.') > 0 then regexp_replace(${text}, '\\.[0-9]+', '') else ${text} end)`
   // Seconds are optional, so an offset can begin at the position where the seconds would.
   const inUtc = sql`(${whole} || case when substr(${text}, 17) ~ '[Zz+-]' then '' else 'Z' end)`
   // A text that Postgres prints again unchanged is in the API's own format. This test is cheaper than a regular expression.
   return sql`case
-    when octet_length(${text}) = 19 and pg_input_is_valid(${text}, 'timestamp') and ${text}::timestamp(0)::text = ${text} then ${text}::timestamp(0)
+    when octet_length(${text}) = 19 and pg_input_is_valid(${text}, 'timestamp') and ${text}::timestamp(0)::text = ${text}
+      then ${text}::timestamp(0)
     when ${text} ~ ${`^${DATE_PATTERN}$`} and pg_input_is_valid(${text}, 'date') then ${dayStart(sql`${text}::date`, timeZone)}
     when ${text} ~* ${INSTANT} and pg_input_is_valid(${inUtc}, 'timestamptz')
       then ${inYears(sql`left(${text}, 10)`, sql`(${inUtc}::timestamptz at time zone 'UTC')::timestamp(0)`)} end`

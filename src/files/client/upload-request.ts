@@ -1,6 +1,6 @@
 /**
- * Uploads of the typed client. The bytes are the body of a PUT, because an RPC call has at most 4 MB. The file runs in browsers and in Node, so it
- * imports nothing of the server.
+ * Uploads of the typed client. The bytes are the body of a PUT, because an RPC call has at most 4 MB. The file runs in browsers and in
+ * Node, so it imports nothing of the server.
  */
 import { TRPCClientError } from '@trpc/client'
 
@@ -123,7 +123,7 @@ async function byFetch(sending: Sending, fetch: typeof globalThis.fetch): Promis
     if (!chunks && total !== null) onProgress?.({ sent: total, total })
     return answer
   } finally {
-    // Node's fetch leaves the body open after an abort or an early answer. `return` is not awaited, because it would wait for a pending read.
+    // Node's fetch leaves the body open after an abort or an early answer. `return` would wait for a pending read, so it is not awaited.
     chunks?.return(undefined).catch(() => {})
   }
 }

@@ -2,8 +2,8 @@
 import type { FastifyReply } from 'fastify'
 
 /**
- * The bytes under a path never change, so a gallery shows them again without asking. Only the caller's own cache may keep them, and only for
- * this time, because a caller whose right to read has ended can still see a cached copy.
+ * The bytes under a path never change, so a gallery shows them again without asking. Only the caller's own cache may keep them, for this
+ * time at most, because a caller whose right to read has ended can still see a cached copy.
  */
 const CACHED = 'private, max-age=300, immutable'
 

@@ -1,4 +1,4 @@
-/** A job drops the files of a deleted field. There may be a million: too many for the transaction that locks the table and deletes the field. */
+/** A job drops the files of a deleted field: they may be too many for the transaction that locks the table and deletes the field. */
 import { z } from 'zod'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
@@ -22,7 +22,7 @@ export async function dropOfField(context: Context, { table_id, field_id }: { ta
 /** Drops some of the files whose paths follow `after`. @returns the last path that was examined; undefined if there are no more */
 async function dropSome({ db, now, transaction }: Context, tableId: number, fieldId: string, after: string): Promise<string | undefined> {
   return transaction(async () => {
-    // `holdersOf` does not read the cells of a deleted table, which may be restored with its files. The lock keeps the table from being deleted now.
+    // The lock keeps the table from being deleted now: `holdersOf` does not read the cells of a deleted one, which may be restored.
     const [table] = await db.query(sql`
       select from tables t join spaces s on s.id = t.space_id
       where t.id = ${tableId} and t.deleted_at is null and s.deleted_at is null for share`)

@@ -49,7 +49,7 @@ export async function restore(context: Context, { path }: { path: string }): Pro
   return entry
 }
 
-/** @returns false if the place of the file is gone. This always holds for a file of a comment, which is dropped only when the comment is deleted. */
+/** @returns false if the place of the file is gone, as always for a file of a comment, which is dropped only with the comment. */
 async function putBack(context: Context, file: RestorableFile, entry: File): Promise<boolean> {
   if (file.comment_id !== null) return false
   if (file.task_id === null) return putIntoCell(context, file, entry)

@@ -1,6 +1,6 @@
 /**
- * The process that makes thumbnails, and the only one that loads libvips. A hostile file may crash a decoder or exhaust its memory and time, so
- * this process does nothing else.
+ * The process that makes thumbnails, and the only one that loads libvips. A hostile file may crash a decoder or exhaust its memory and
+ * time, so this process does nothing else.
  */
 import { writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
@@ -15,8 +15,8 @@ export interface ThumbnailWork {
 /** api.md, Files: an image with more pixels has no thumbnail. The number is in its header, so such an image is not decoded. */
 const MAX_PIXELS = 50_000_000
 /**
- * The most pixels on a side of a PNG; other formats have no larger ones. libvips holds several rows at a time: a PNG of 200 KB with one row of 49
- * million pixels took 3.6 GB of memory, and one with as many rows of one pixel over 20 seconds.
+ * The most pixels on a side of a PNG; other formats have no larger ones. libvips holds several rows at a time: one row of millions of
+ * pixels would take gigabytes of memory, and as many rows of one pixel many seconds.
  */
 const MAX_SIDE = 65_535
 /** WebP has at most 16,383 pixels on a side. A long screenshot stays readable in the file itself. */

@@ -21,7 +21,8 @@ export async function usage(context: Context): Promise<Usage> {
 /** The stored files of the account, dropped ones and uploads included, because they take room until they are deleted. */
 async function storedBy(db: Database, accountId: number): Promise<{ files: number; bytes: number }> {
   const [stored] = await db.query<{ files: number; bytes: number }>(
-    sql`select coalesce(sum(files), 0)::int8 as files, coalesce(sum(bytes), 0)::int8 as bytes from file_tallies where account_id = ${accountId}`,
+    sql`select coalesce(sum(files), 0)::int8 as files, coalesce(sum(bytes), 0)::int8 as bytes
+      from file_tallies where account_id = ${accountId}`,
     'files:stored-by',
   )
   return stored ?? { files: 0, bytes: 0 }
@@ -39,8 +40,8 @@ async function recordsOfAccount({ db, actor, signal }: Context): Promise<number>
 const STORING = 7_301
 
 /**
- * Runs `insert`, which inserts the row of a file, if the account has room for it. Uploads of an account wait for each other from here to the
- * end of the transaction, so two at once cannot both take the last room. Received mail is stored even above the limit.
+ * Runs `insert`, which inserts the row of a file, if the account has room for it. Uploads of an account wait for each other from here to
+ * the end of the transaction, so two at once cannot both take the last room. Received mail is stored even above the limit.
  * @throws AppError 413
  */
 export async function withinLimit(context: Context, accountId: number, size: number, insert: () => Promise<void>): Promise<void> {
@@ -55,7 +56,7 @@ export async function withinLimit(context: Context, accountId: number, size: num
 }
 
 /**
- * Refuses an upload of at least `size` bytes to the acting user's account before they are received. `withinLimit` decides when they have been.
+ * Refuses an upload of at least `size` bytes to the acting user's account before they are received. `withinLimit` decides afterwards.
  * @throws AppError 413
  */
 export async function requireRoom({ db, actor, settings }: Context, size: number): Promise<void> {

@@ -6,8 +6,8 @@ import { tableDefinitions } from '../../tables/definition-cache.ts'
 import { holdersOf } from '../../tables/file-references.ts'
 
 /**
- * What is wrong with a use: the file has no row, belongs to another table or task, counts as dropped, or its row says that another record is the
- * only one that uses it, so that it would be dropped too early.
+ * What is wrong with a use: the file has no row, belongs to another table or task, counts as dropped, or its row says that only another
+ * record uses it, so that it would be dropped too early.
  */
 export type Fault = 'rowless' | 'misplaced' | 'dropped' | 'uncounted'
 
@@ -43,8 +43,8 @@ export async function* faultyUses(db: Database, atOnce: number): AsyncGenerator<
 const PLACE_IN_PATH = /^(?:\d+-(?<table>\d+)|task-(?<task>\d+))-/
 
 /**
- * Those of the paths that something uses, or may use once its table is restored: bytes without a row that may not be deleted. Each path is looked for
- * in the table or task that it was made for.
+ * Those of the paths that something uses, or may use once its table is restored: bytes without a row that may not be deleted. Each path is
+ * looked for in the table or task that it was made for.
  */
 export async function usedPaths(db: Database, paths: readonly string[]): Promise<Set<string>> {
   const files = paths.map((path) => {
@@ -54,7 +54,8 @@ export async function usedPaths(db: Database, paths: readonly string[]): Promise
   const used = new Set((await holdersOf(db, files)).keys())
   const deleted = await db.query<{ id: number }>(sql`
     select t.id from tables t join spaces s on s.id = t.space_id
-    where t.id::text = any(${files.map(({ table_id }) => String(table_id))}::text[]) and (t.deleted_at is not null or s.deleted_at is not null)`)
+    where t.id::text = any(${files.map(({ table_id }) => String(table_id))}::text[])
+      and (t.deleted_at is not null or s.deleted_at is not null)`)
   const restorable = new Set(deleted.map(({ id }) => id))
   return new Set(files.flatMap(({ path, table_id }) => (used.has(path) || (table_id !== null && restorable.has(table_id)) ? path : [])))
 }
@@ -82,8 +83,8 @@ async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: n
 }
 
 /**
- * The faulty ones among the uses, which were read before, because cells may be on a server without the rows of files. The limit changes no result, but
- * makes PostgreSQL look up each path: it expects 100 files in every list, and would read all rows of files for a few records.
+ * The faulty ones among the uses, which were read before, because cells may be on a server without the rows of files. The limit changes no
+ * result, but makes PostgreSQL look up each path: it expects 100 files in every list, and would read all rows of files for a few records.
  * @param uses as JSON
  */
 const faulty = (uses: string): Sql => sql`
@@ -130,8 +131,9 @@ function cellsOf({ id, space_id, account_id, fields }: TableDef): Walked {
       join(
         ofFiles.map(
           (field) => sql`
-            select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, id as record_id, null::int as task_id,
-              ${field.id}::text as field_id, null::int as comment_id, ${ident(field.id)} as files ${rows} and ${ident(field.id)} is not null`,
+            select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, id as record_id,
+              null::int as task_id, ${field.id}::text as field_id, null::int as comment_id, ${ident(field.id)} as files
+              ${rows} and ${ident(field.id)} is not null`,
         ),
         ' union all ',
       ),
@@ -144,20 +146,22 @@ const commentsAndMails: Walked = {
   from: sql`record_comments`,
   hasFiles: hasAttachments,
   select: (rows) => sql`
-    select account_id, space_id, table_id, record_id, null::int as task_id, null::text as field_id, id as comment_id, attachments as files ${rows}`,
+    select account_id, space_id, table_id, record_id, null::int as task_id, null::text as field_id, id as comment_id,
+      attachments as files ${rows}`,
 }
 
 const tasks: Walked = {
   from: sql`tasks`,
   hasFiles: hasAttachments,
   select: (rows) => sql`
-    select account_id, space_id, table_id, record_id, id as task_id, null::text as field_id, null::int as comment_id, attachments as files ${rows}`,
+    select account_id, space_id, table_id, record_id, id as task_id, null::text as field_id, null::int as comment_id,
+      attachments as files ${rows}`,
 }
 
 const taskComments: Walked = {
   from: sql`task_comments`,
   hasFiles: hasAttachments,
   select: (rows) => sql`
-    select account_id, null::int as space_id, null::int as table_id, null::int as record_id, task_id, null::text as field_id, id as comment_id,
-      attachments as files ${rows}`,
+    select account_id, null::int as space_id, null::int as table_id, null::int as record_id, task_id, null::text as field_id,
+      id as comment_id, attachments as files ${rows}`,
 }

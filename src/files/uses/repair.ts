@@ -14,7 +14,7 @@ import type { FaultyUse } from './queries.ts'
 const longScans = sql`set local statement_timeout = '120s'`
 
 /**
- * Of files that are in use according to their rows, finds those that nothing uses. Files of a deleted table are left out, because it may be restored.
+ * Of files that are in use according to their rows, finds those that nothing uses, but none of a deleted table, which may be restored.
  * @param drops true to drop them, so that an admin can restore them until a job deletes them
  */
 export async function findUnused(context: Context, files: readonly SearchedFile[], drops: boolean): Promise<string[]> {

@@ -40,7 +40,8 @@ export function withoutOptionIds(field: FieldDef, ids: readonly number[]): CellU
   const [where, to] = isMultiple(field.type)
     ? [
         sql`${cell} && ${ids}::int[]`,
-        sql`(select nullif(array_agg(u.id order by u.at), '{}') from unnest(${cell}) with ordinality u (id, at) where u.id <> all(${ids}::int[]))`,
+        sql`(select nullif(array_agg(u.id order by u.at), '{}')
+          from unnest(${cell}) with ordinality u (id, at) where u.id <> all(${ids}::int[]))`,
       ]
     : [sql`${cell} = any(${ids}::int[])`, sql`null`]
   return { field, where, to }

@@ -9,8 +9,8 @@ export const distribute = (tableId: number, anchor: string): Sql =>
   sql`select create_distributed_table(${recordsOf(tableId).sql}::text::regclass, null, colocate_with => ${anchor}::text)`
 
 /**
- * Runs `create`, which creates the records of the table, and puts them on the node of its space. A table of a space that is on none needs no
- * node, because its schema is created on the main server alone; Citus creates that of a placed table on the node with the table.
+ * Runs `create`, which creates the records of the table, and puts them on the node of its space. A table of a space that is on none needs
+ * no node, because its schema is created on the main server alone; Citus creates that of a placed table on the node with the table.
  */
 export async function createAtAnchor(db: Database, tableId: number, create: () => Promise<void>): Promise<void> {
   if (!db.hasNodes) return create()

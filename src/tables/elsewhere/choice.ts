@@ -1,7 +1,7 @@
 /**
- * Chooses between the two ways of a statement that names records and system tables: one statement where both are on the main server, two where
- * the records are on another (docs/decisions/0030-two-planes.md). Nothing outside of this room asks where records are. Both ways give the same
- * answer wherever they are, because the choice may be out of date while a space moves.
+ * Chooses between the two ways of a statement that names records and system tables: one statement where both are on the main server, two
+ * where the records are on another (docs/decisions/0030-two-planes.md). Nothing outside of this room asks where records are. Both ways
+ * give the same answer wherever they are, because the choice may be out of date while a space moves.
  */
 import type { Database } from '../../platform/database/database.ts'
 

@@ -149,7 +149,8 @@ async function requireAnswer({ settings }: Context, node: Address): Promise<void
 async function anchorAt(run: Run, anchor: string): Promise<(Address & { shard: string }) | undefined> {
   const [found] = await run<Address & { shard: string }>(sql`
     select s.shardid as shard, d.nodename as host, d.nodeport as port
-    from pg_dist_shard s join pg_dist_placement p on p.shardid = s.shardid join pg_dist_node d on d.groupid = p.groupid and d.noderole = 'primary'
+    from pg_dist_shard s join pg_dist_placement p on p.shardid = s.shardid
+      join pg_dist_node d on d.groupid = p.groupid and d.noderole = 'primary'
     where s.logicalrelid = to_regclass(${anchor})`)
   return found
 }
@@ -165,13 +166,13 @@ async function prepareAnchor(run: Run, spaceId: number, target: Address): Promis
 }
 
 const moveAnchor = (run: Run, from: Address & { shard: string }, to: Address, mode: 'block_writes' | 'force_logical') =>
-  run(
-    sql`select citus_move_shard_placement(${from.shard}::int8, ${from.host}::text, ${from.port}::int, ${to.host}::text, ${to.port}::int, ${mode})`,
-  )
+  run(sql`
+    select citus_move_shard_placement(${from.shard}::int8, ${from.host}::text, ${from.port}::int,
+      ${to.host}::text, ${to.port}::int, ${mode})`)
 
 /**
- * Citus copies tables and builds their indexes on the node over so many connections, 16 by default. All indexes at once would take all cores of a
- * small node from the requests.
+ * Citus copies tables and builds their indexes on the node over so many connections, 16 by default. All indexes at once would take all
+ * cores of a small node from the requests.
  */
 const ONE_AT_A_TIME = sql`select set_config('citus.max_adaptive_executor_pool_size', '1', false)`
 
@@ -179,8 +180,8 @@ const WAKE_EVERY_MS = 20
 const CHANNEL = 'gridpost_moves'
 
 /**
- * Wakes the session of a move while it blocks writes. Citus (14.0.1) then checks whether the new copy has caught up, and sleeps for a second
- * between two checks. A notification ends the sleep early, so that writes are blocked for a shorter time.
+ * Wakes the session of a move while it blocks writes. Citus (14.0.1) then checks whether the new copy has caught up, and sleeps for a
+ * second between two checks. A notification ends the sleep early, so that writes are blocked for a shorter time.
  */
 async function whileWoken(context: Context, run: Run, move: () => Promise<void>): Promise<void> {
   const [session] = await run<{ pid: number }>(sql`select pg_backend_pid() as pid`)
