@@ -69,9 +69,7 @@ const inserting = prepare<{ table: TableDef }, InsertValues>(MOST_PREPARED, (p, 
  * @throws as `insertRow`
  */
 export const insertRows = (db: Database, table: TableDef, records: readonly Cells[], change: Change): Promise<StoredRow[] | undefined> =>
-  choose<InsertMany>(db, table.id, { here: insertManyHere, elsewhere: insertManyElsewhere })(db, table, records, change)
-
-type InsertMany = typeof insertRows
+  choose(db, table.id, { here: insertManyHere, elsewhere: insertManyElsewhere })(db, table, records, change)
 
 async function insertManyHere(
   db: Database,
