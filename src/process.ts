@@ -1,6 +1,6 @@
 /**
- * The process: the service itself, or the supervisor of its processes (PROCESSES). Starts it, and stops it at a signal. The only file that exits
- * the process.
+ * The process: the service itself, or the supervisor of its processes (PROCESSES). Starts it, and stops it at a signal. The only file that
+ * exits the process.
  */
 import cluster from 'node:cluster'
 import { onStop, sayReady } from './platform/processes/member.ts'

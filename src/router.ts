@@ -89,7 +89,7 @@ const plainOperations: PlainOperation[] = [
   ...streamOperations,
 ]
 
-/** Generates the content of openapi.json, which the service serves as a file: only this function loads the generator, and no start needs it. */
+/** Generates openapi.json, which the service serves as a file: only this function loads the generator, and no start needs it. */
 export async function apiDocument(): Promise<object> {
   const { openApiDocument } = await import('./platform/http/openapi.ts')
   return openApiDocument(appRouter, plainOperations)

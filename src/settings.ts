@@ -27,8 +27,8 @@ const LEAST_KEY_LENGTH = 32
 const SecretKey = z.string().min(LEAST_KEY_LENGTH, `must have at least ${LEAST_KEY_LENGTH} characters`)
 
 /**
- * The keys of the list, and other readings of it: SECRET_KEY is taken as it is, so a key can have commas, or end in the line break of the file
- * that it came from. Trying a key that never existed does no harm.
+ * The keys of the list, and other readings of it: SECRET_KEY is taken as it is, so a key can have commas, or end in the line break of the
+ * file that it came from. Trying a key that never existed does no harm.
  */
 const PreviousKeys = z.string().transform((text, context) => {
   const parts = text.split(',').filter((part) => part.trim() !== '')

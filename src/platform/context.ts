@@ -36,7 +36,7 @@ export interface Context extends Shared {
   /** Aborts with an AppError as its reason when the caller has hung up. Statements that may take long are then cancelled. */
   signal: AbortSignal
   /**
-   * Checks again that the caller may still do what they asked for. Called before work is repeated that has waited for a change of its table.
+   * Checks again that the caller may still do what they asked for, before work is repeated that has waited for a change of its table.
    * @throws AppError 401, 403, 404
    */
   confirmAccess(): Promise<void>

@@ -9,7 +9,7 @@ export function openLog({ logLevel }: Pick<Deps['settings'], 'logLevel'>): Deps[
   return (membership ? log.child({ process: membership.number }) : log) as unknown as Deps['log']
 }
 
-/** A line that cannot be written, as on a full disk, ends no process. The first four megabytes are kept until there is room, and later ones are lost. */
+/** A line that cannot be written, as on a full disk, ends no process. Four megabytes are kept until there is room; what follows is lost. */
 export function standardOutput(): pino.DestinationStream {
   const output = pino.destination({ fd: 1, sync: false, maxLength: MOST_UNWRITTEN_BYTES })
   let isFailing = false

@@ -64,7 +64,7 @@ export interface Metrics {
    * database is down.
    */
   text(deps: Deps): Promise<string>
-  /** The same as JSON, to be added to those of other processes. @param isFirst true if this process reads the gauges that are the same in all */
+  /** The same as JSON, to be added to those of other processes. @param isFirst true if this process reads the gauges that all share */
   series(deps: Deps, isFirst: boolean): Promise<Series>
 }
 

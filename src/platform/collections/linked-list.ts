@@ -1,7 +1,7 @@
 /**
- * A list for what changes with every request. A Map or a Set of requests would keep each request long after its end: V8 replaces the table of a Map
- * after a few additions and removals, and the old table refers to its successor and to the entries that it had. As soon as one table has been
- * promoted to the old generation, all later entries survive until the next full collection.
+ * A list for what changes with every request. A Map or a Set of requests would keep each request long after its end: V8 replaces the table
+ * of a Map after a few additions and removals, and the old table refers to its successor and to its entries. Once a table is in the old
+ * generation, all later entries survive until the next full collection.
  */
 
 /** An item that was added. */

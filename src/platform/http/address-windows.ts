@@ -2,7 +2,7 @@
 import { networkOf } from '../access/network.ts'
 import { BoundedMap } from '../collections/bounded-map.ts'
 
-/** The most addresses that a process remembers. They are kept in memory, because a write to the database for each would help an attacker. */
+/** The most addresses that a process remembers, in memory, because a write to the database for each would help an attacker. */
 const ADDRESSES = 20_000
 const WINDOW_MS = 60_000
 

@@ -12,7 +12,7 @@ export function disposition(kind: 'inline' | 'attachment', name: string): string
 }
 
 /**
- * The file name of a header Content-Disposition (RFC 6266): `filename*`, else `filename`, whose bytes may be UTF-8. Undefined if it has none.
+ * The file name of a header Content-Disposition (RFC 6266): `filename*`, else `filename`, whose bytes may be UTF-8; undefined without one.
  * @throws AppError 400 for a header that cannot be read
  */
 export function namedFile(header: string | undefined): string | undefined {

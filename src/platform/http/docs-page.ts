@@ -28,12 +28,16 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#ui', deepLinking: true, docExpansion: 'none', filter: true, tryItOutEnabled: true, persistAuthorization: false, validatorUrl: null })
+const START = `SwaggerUIBundle({
+  url: '/openapi.json', dom_id: '#ui', deepLinking: true, docExpansion: 'none', filter: true,
+  tryItOutEnabled: true, persistAuthorization: false, validatorUrl: null
+})
 `
 
 /** Only files of this origin are loaded, and no other page may frame this one. Swagger UI needs inline styles. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 /** Written by `npm run openapi`. Generating the document instead would cost each start a fifth of its time. */
 const DOCUMENT = fileURLToPath(new URL('../../../openapi.json', import.meta.url))

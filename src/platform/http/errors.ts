@@ -92,7 +92,7 @@ export function badInput(path: string | (string | number)[], reason: string): Ap
   return badInputs([{ path: typeof path === 'string' ? [path] : path, message: reason }])
 }
 
-/** As many as a list of a request has entries at most. Issues take many times the bytes of the inputs, which can be a million unknown keys. */
+/** The most entries of a list in a request. Issues take many times the bytes of the inputs, which can be a million unknown keys. */
 export const MOST_ISSUES = 1_000
 
 /** 400 for several inputs. The message describes the first, `issues` lists the first thousand. */

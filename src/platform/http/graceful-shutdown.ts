@@ -39,8 +39,8 @@ export function limitShutdownTime(app: FastifyInstance): void {
 
 /**
  * Lets the clients go over to other processes that listen on the same port, before `app.close()`: no connection is accepted any more, and
- * each one that is kept alive ends with its next response. No request is lost, not even of a client that sends one after the other. Resolves
- * when no connection is left, or after five seconds.
+ * each one that is kept alive ends with its next response. No request is lost, not even of a client that sends one after the other.
+ * Resolves when no connection is left, or after five seconds.
  */
 export async function releaseClients({ server }: FastifyInstance): Promise<void> {
   server.prependListener('request', (_, response) => {

@@ -32,7 +32,7 @@ const SPREAD = 0x9e3779b1
 
 /**
  * @param mostKeys how many different keys all objects together may have
- * @throws AppError 400 if the JSON is nested too deeply, or has too many arrays and objects or different keys. Other faults are the parser's
+ * @throws AppError 400 if the JSON is nested too deeply, or has too many arrays, objects or different keys. Other faults are the parser's
  */
 export function refuseCostlyJson(body: Buffer, mostKeys = MOST_KEYS): void {
   if (body.length < LEAST_BYTES) return

@@ -1,6 +1,6 @@
 /**
- * Reads the JSON of an upload while it arrives. The text of its key `data` is handed on in pieces. Everything else is small: it is kept and parsed
- * at the end with an empty `data`, by the same parser as any other body, so the same JSON is accepted.
+ * Reads the JSON of an upload while it arrives. The text of its key `data` is handed on in pieces. Everything else is small: it is kept and
+ * parsed at the end with an empty `data`, by the same parser as any other body, so the same JSON is accepted.
  */
 import { AppError, badInput } from './errors.ts'
 import { parseJson } from './json-body.ts'

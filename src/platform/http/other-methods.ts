@@ -7,8 +7,8 @@ import type { ErrorBody } from './error-answer.ts'
 export type RefuseMethod = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /**
- * Notes the methods of every route that is mounted from now on, for requests that no route takes. Routes that refuse all other methods would be
- * seven times as many as those that answer, and took half of the time in which the application is built.
+ * Notes the methods of every route that is mounted from now on, for requests that no route takes. Routes that refuse all other methods
+ * would be seven times as many as those that answer, and would double the time in which the application is built.
  * @param left methods that something else answers
  */
 export function watchMethods(app: FastifyInstance, left: readonly string[] = []): RefuseMethod {

@@ -1,6 +1,6 @@
 /**
- * Closes connections with too many requests that wait for an answer. HTTP/1.1 lets a client send requests before it has the answer to an earlier
- * one, and Node begins all that have arrived at once: a few megabytes are 100,000 of them, and everybody else would wait for them.
+ * Closes connections with too many requests that wait for an answer. HTTP/1.1 lets a client send requests before it has the answer to an
+ * earlier one, and Node begins all that have arrived at once: a few megabytes are 100,000 of them, and everybody else would wait for them.
  */
 import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'

@@ -146,8 +146,8 @@ function isTighter(a: Taken, b: Taken): boolean {
 }
 
 /**
- * Leases a slice of each window in one statement. If two processes lease the last slice at once, the second gets what remains. All processes
- * take the rows in the same order, so that none of two waits for the other.
+ * Leases a slice of each window in one statement. If two processes lease the last slice at once, the second gets what remains. All
+ * processes take the rows in the same order, so that none of two waits for the other.
  */
 async function leaseTogether(db: Database, windows: readonly Window[]): Promise<undefined[]> {
   const slices = windows.map(sliceOf)

@@ -1,7 +1,7 @@
 /**
  * Read-your-writes with replicas. The answer to a request that may have written carries a position, in the header X-Position and for a
- * session in a cookie. A caller who sends it back reads from replicas that have replayed it; for one who does not, and in a session that has just
- * written, the primary is asked how far it is, in the round trip of the access check, and a replica must have replayed that.
+ * session in a cookie. A caller who sends it back reads from replicas that have replayed it; for one who does not, and in a session that
+ * has just written, the primary is asked how far it is, in the round trip of the access check, and a replica must have replayed that.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
@@ -13,8 +13,8 @@ import { decodePosition, encodePosition } from './signed-position.ts'
 export const POSITION_HEADER = 'x-position'
 const POSITION_COOKIE = 'gridpost_position'
 /**
- * A browser has this cookie for a while after each answer. Answers to two writes at once may overtake each other, and POSITION_COOKIE is then the
- * earlier position. So it counts only once every replica that is read has replayed the later one as well.
+ * A browser has this cookie for a while after each answer. Answers to two writes at once may overtake each other, and POSITION_COOKIE is
+ * then the earlier position. So it counts only once every replica that is read has replayed the later one as well.
  */
 const WROTE_COOKIE = 'gridpost_wrote'
 /** Beyond `REPLICA_MAX_LAG_MS`: the lag of a replica is measured five times a second, and a check may take long. */
@@ -55,7 +55,7 @@ export function readingWhere<T>(
   return replicas.reading({ position: needed, patienceMs, ...table }, run)
 }
 
-/** The latest of the positions that the caller has sent, which are those of their own writes; undefined if there is none, or one may be missing. */
+/** The latest of the positions that the caller has sent, those of their own writes; undefined without any, or if one may be missing. */
 function sentPosition(ctx: RequestContext, { systemId }: Replicas): Promise<WalPosition> | undefined {
   const { position: header = '', credentials, deps } = ctx
   if (systemId === undefined || !('tokenHash' in credentials)) return undefined

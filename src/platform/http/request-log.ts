@@ -1,4 +1,4 @@
-/** The log of a request. A child of pino's logger is made when something is logged: most requests log nothing, and it costs 2 % of a small one. */
+/** The log of a request. A child of pino's logger is made when something is logged, because most requests log nothing. */
 import type { FastifyBaseLogger } from 'fastify'
 
 type Bindings = Parameters<FastifyBaseLogger['child']>[0]

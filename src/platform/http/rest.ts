@@ -171,7 +171,7 @@ interface Call {
   given: Record<string, unknown>
 }
 
-/** Calls a procedure that may send the bytes of a file, so that a large one is never in memory as a whole. @returns the body of the answer */
+/** Calls a procedure that may send the bytes of a file, of which a large one is never in memory as a whole. @returns the body */
 async function callForData(procedure: RestProcedure, ctx: RequestContext, given: Call): Promise<unknown> {
   let bytes: Readable | undefined
   ctx.sendData = (opened) => {

@@ -40,7 +40,7 @@ export interface Meta extends Record<string, unknown> {
   isClearedByNull?: boolean
   /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
-  /** Set for a procedure that takes a file. Over REST the file is received to storage first, and is in `ctx.received` in place of `data`. */
+  /** Set for a procedure that takes a file. Over REST it is received to storage first, and is in `ctx.received` in place of `data`. */
   upload?: {
     maxBytes: number
     /** Refuses an upload of at least so many bytes before they are received. @throws AppError 413 */

@@ -1,6 +1,6 @@
 /**
- * Closes the connections of clients that do not read their answers: what they have not read stays in memory. The system tells how much of an
- * answer it has taken, which grows only while the client reads.
+ * Closes the connections of clients that do not read their answers: what they have not read stays in memory. The system tells how much of
+ * an answer it has taken, which grows only while the client reads.
  */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'

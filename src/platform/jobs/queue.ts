@@ -45,8 +45,8 @@ export interface WorkPlaces {
   /** How many jobs of these must have priority 0 or above: low priorities never take the reserved places. */
   reserved?: number
   /**
-   * How many jobs one statement fetches for places that are not reserved, which makes many short jobs cheaper. The next batch is fetched when
-   * all jobs of this one have ended.
+   * How many jobs one statement fetches for places that are not reserved, which makes many short jobs cheaper. The next batch is fetched
+   * when all jobs of this one have ended.
    */
   batchSize?: number
 }

@@ -1,6 +1,6 @@
 /**
- * Chooses the worker of a queue that looks for jobs when a NOTIFY announces new ones. pg-boss would wake all workers, and a fetch that finds nothing
- * costs PostgreSQL as much as one that finds jobs.
+ * Chooses the worker of a queue that looks for jobs when a NOTIFY announces new ones. pg-boss would wake all workers, and a fetch that
+ * finds nothing costs PostgreSQL as much as one that finds jobs.
  */
 
 /** A worker that only takes jobs of priority 0 or above looks for jobs once all others have been working for this time. */

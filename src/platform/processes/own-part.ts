@@ -1,6 +1,6 @@
 /**
- * With PROCESSES, several processes share one port. What each keeps in its own memory, such as places, counts and connections, is divided among them,
- * so that the limits hold for all of them together.
+ * With PROCESSES, several processes share one port. What each keeps in its own memory, such as places, counts and connections, is divided
+ * among them, so that the limits hold for all of them together.
  */
 import cluster from 'node:cluster'
 

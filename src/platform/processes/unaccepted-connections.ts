@@ -1,6 +1,6 @@
 /**
- * Looks after connections that were given to a process which did not accept them. Node 24.21 forgets them in two cases: when the process dies
- * first, and when it was the last one to listen. They would stay open, and nobody would ever answer.
+ * Looks after connections that were given to a process which did not accept them. Node 24.21 forgets them in two cases: when the process
+ * dies first, and when it was the last one to listen. They would stay open, and nobody would ever answer.
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Worker } from 'node:cluster'

@@ -1,7 +1,7 @@
 /**
- * Does work on untrusted bytes in a process of its own, so that a crash, a hang or a lack of memory there does not affect the service. The process
- * starts with the first piece of work, does one piece at a time, and ends after some time without work. A thread would not do, because the memory
- * that a thread takes outside of its heap stays with the whole process.
+ * Does work on untrusted bytes in a process of its own, so that a crash, a hang or a lack of memory there does not affect the service. The
+ * process starts with the first piece of work, does one piece at a time, and ends after some time without work. A thread would not do,
+ * because the memory that a thread takes outside of its heap stays with the whole process.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { Semaphore } from '../concurrency/semaphore.ts'

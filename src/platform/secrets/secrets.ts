@@ -209,7 +209,11 @@ export async function verifyPassword(
 }
 
 /** Costs as much as a real hash. No known password has it, and `verifyPassword` refuses it in any case. */
-const NOBODYS_HASH = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(Buffer.alloc(SALT_BYTES, 1))}$${unpadded(Buffer.alloc(HASH_BYTES, 1))}`
+const NOBODYS_HASH = [
+  `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}`,
+  unpadded(Buffer.alloc(SALT_BYTES, 1)),
+  unpadded(Buffer.alloc(HASH_BYTES, 1)),
+].join('$')
 
 type Cost = { memory: number; passes: number; parallelism: number }
 

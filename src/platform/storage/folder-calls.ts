@@ -40,7 +40,7 @@ export class FolderCalls {
     this.#permits = new Semaphore(this.#threads, () => new NoAnswer(limitMs, false))
   }
 
-  /** The result of the call. @throws what the call throws; Error if it takes too long. It then goes on and keeps its thread until it ends */
+  /** The result of the call. @throws what the call throws; Error if it takes too long. It then goes on, and keeps its thread meanwhile */
   async run<Result>(call: () => Promise<Result>, { patience = 1, onLate }: CallOptions<Result> = {}): Promise<Result> {
     // Nobody waits for threads that all hang: thousands of requests would pile up.
     if (this.#hanging >= this.#threads) throw new NoAnswer(0, false)

@@ -23,8 +23,8 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
   const placeOf = (path: string) => join(folder, createHash('sha256').update(path).digest('hex').slice(0, 2), path)
   const remove = (place: string) => calls.run(() => rm(place, { force: true }))
   /**
-   * True once this process has found or made the folder. If it is gone later, its disk probably is: a new folder would be on another disk, where
-   * the files are hidden as soon as the disk is back.
+   * True once this process has found or made the folder. If it is gone later, its disk probably is: a new folder would be on another disk,
+   * where the files are hidden as soon as the disk is back.
    */
   let isKnown = false
   const known = <Result>(result: Result): Result => {

@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises'
 const LEAST_BYTES_PER_SECOND = 1_024
 
 /**
- * Passes the bytes on. The stream fails if the source sends fewer than LEAST_BYTES_PER_SECOND during `limitMs`. Time in which the reader leaves
- * bytes unread does not count.
+ * Passes the bytes on. The stream fails if the source sends fewer than LEAST_BYTES_PER_SECOND during `limitMs`. Time in which the reader
+ * leaves bytes unread does not count.
  */
 export class SteadyBytes extends Transform {
   /** The bytes that the source has sent. */

@@ -17,7 +17,7 @@ export interface Storage {
   /** The number of stored bytes; null if the path does not exist. */
   size(path: string): Promise<number | null>
   /**
-   * Gives the bytes another path, without reading them. At any moment they exist under at least one of the paths, and a move that was interrupted
+   * Gives the bytes another path, without reading them. At any moment they exist under at least one of the paths, and an interrupted move
    * can be repeated. @returns false if `from` does not exist
    */
   move(from: string, to: string): Promise<boolean>

@@ -2,8 +2,8 @@
 import type { Storage } from './storage.ts'
 
 /**
- * Writes to `current`, and looks for bytes in `current` first and then in `previous`. A file that is being moved is removed from `previous` only
- * after `current` has it, so one of the two always has it.
+ * Writes to `current`, and looks for bytes in `current` first and then in `previous`. A file that is being moved is removed from `previous`
+ * only after `current` has it, so one of the two always has it.
  */
 export function twoStorages(current: Storage, previous: Storage): Storage {
   /** The answer of the first storage that has the path. The third look finds bytes that were moved between the first two. */

@@ -17,7 +17,7 @@ export async function lockFiles(db: Database, paths: readonly string[]): Promise
  * Marks the files as held, in the transaction that writes the references. The row locks keep the job that deletes dropped files from
  * deleting one of them at the same time.
  * @param paths one for each new reference; a file with several is noted as shared
- * @param recordId the record that refers to the files; null for a task; undefined if the record is not known: the files then count as shared
+ * @param recordId the record that refers to the files; null for a task; undefined if it is not known: the files then count as shared
  * @throws AppError 400 if one has just been deleted
  */
 export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly string[], recordId?: number | null): Promise<void> {
@@ -115,7 +115,8 @@ async function drop(db: Database, which: Sql, now: Date, { record_id, field_id, 
   await db.execute(sql`
     with named as (${locked(sql`dropped_at is null and ${which}`)})
     update stored_files f set dropped_at = ${formatInstant(now)}::timestamp, was_held = true, is_shared = false,
-      field_id = ${field_id ?? null}::text, comment_id = ${comment_id ?? null}::int, record_id = coalesce(${record_id ?? null}::int, f.record_id),
+      field_id = ${field_id ?? null}::text, comment_id = ${comment_id ?? null}::int,
+      record_id = coalesce(${record_id ?? null}::int, f.record_id),
       space_id = case when f.task_id is null then f.space_id else (
         select t.space_id from tables t where t.id = coalesce(
           (select k.table_id from tasks k where k.id = f.task_id), (select d.table_id from deleted_tasks d where d.id = f.task_id))) end

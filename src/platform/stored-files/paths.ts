@@ -6,7 +6,7 @@ export const taskPrefix = (taskId: number) => `task-${taskId}-`
 /** The prefix of the paths of files whose task does not exist yet. */
 export const STAGED_PREFIX = 'staged-'
 
-/** A path in storage that was never used: random, and ending in the file's name in plain characters, for people who look into the storage. */
+/** A path in storage that was never used: random, and then the file's name in plain characters, for people who look into the storage. */
 export const newPath = (prefix: string, name: string) => `${prefix}${newToken(12)}-${plainName(name)}`
 
 function plainName(name: string): string {

@@ -95,7 +95,8 @@ export async function storageKeyOf(db: Database, path: string): Promise<{ storag
 /** Those of the keys in storage that the row of a file names. */
 export async function namedKeys(db: Database, keys: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ path: string; storage_key: string | null }>(
-    sql`select path, storage_key from stored_files where path = any(${keys}::text[]) or (storage_key is not null and storage_key = any(${keys}::text[]))`,
+    sql`select path, storage_key from stored_files
+      where path = any(${keys}::text[]) or (storage_key is not null and storage_key = any(${keys}::text[]))`,
   )
   return new Set(rows.flatMap(({ path, storage_key }) => (storage_key === null ? [path] : [path, storage_key])))
 }
@@ -121,7 +122,7 @@ export async function hostsOf(db: Database, paths: readonly string[]): Promise<M
 }
 
 /**
- * Lists of entries with the present storage of each file, after files were moved. Only rows with an entry that names another storage are written.
+ * Lists of entries with the present storage of each file, after files were moved. Only rows that name another storage are written.
  * @param column a column of lists of entries
  */
 export const withPresentHosts = (column: Sql): { list: Sql; isOutdated: Sql } => ({
@@ -129,7 +130,8 @@ export const withPresentHosts = (column: Sql): { list: Sql; isOutdated: Sql } =>
     select jsonb_agg(e.entry || jsonb_build_object('host', coalesce(f.host, e.entry->>'host')) order by e.position)
     from jsonb_array_elements(${column}) with ordinality as e (entry, position) left join stored_files f on f.path = e.entry->>'path')`,
   isOutdated: sql`exists (
-    select from jsonb_array_elements(${column}) as e (entry) join stored_files f on f.path = e.entry->>'path' where f.host <> e.entry->>'host')`,
+    select from jsonb_array_elements(${column}) as e (entry) join stored_files f on f.path = e.entry->>'path'
+    where f.host <> e.entry->>'host')`,
 })
 
 /** The paths of entries, as the functions of `held.ts` take them. */

@@ -6,7 +6,7 @@ import { BoundedMap } from '../collections/bounded-map.ts'
 import { formatInstant } from './time.ts'
 import { firstSecond, offsetAt } from './time-zones.ts'
 
-/** The offsets of clocks, and the starts of local days. The first entry of `offsets` and `leads` is for the time before the first change. */
+/** The offsets of clocks, and the starts of local days. The first of `offsets` and `leads` is for the time before the first change. */
 export interface ZoneChanges {
   /** The instants from which on another offset applies, ascending: `YYYY-MM-DD HH:MM:SS` in UTC. */
   instants: string[]

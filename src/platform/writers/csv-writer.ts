@@ -11,14 +11,14 @@ const EMPTY_LINE = new BytePiece('""')
 const ONE_QUOTE = new BytePiece('"')
 const QUOTE_AND_APOSTROPHE = new BytePiece('"\'')
 
-/** The first bytes of blanks beyond ASCII, in UTF-8, which are two or three bytes long: U+00A0, U+1680, U+2000 to U+205F, U+3000 and U+FEFF. */
+/** The first bytes of blanks beyond ASCII, in UTF-8, of two or three bytes: U+00A0, U+1680, U+2000 to U+205F, U+3000 and U+FEFF. */
 const [BLANK_OF_TWO, BLANKS_OF_THREE] = [0xc2, [0xe1, 0xe2, 0xe3, 0xef]]
 const HIGHEST_BYTE = 256
 
 const bytesThat = (hold: (byte: number) => boolean): Uint8Array =>
   Uint8Array.from({ length: HIGHEST_BYTE }, (_, byte) => Number(hold(byte)))
 const beginsBlankOfThree = bytesThat((byte) => BLANKS_OF_THREE.includes(byte))
-/** The first bytes of texts that certainly need an apostrophe. Texts that begin with control characters or apostrophes may need one, too. */
+/** The first bytes of texts that need an apostrophe. Texts that begin with control characters or apostrophes may need one, too. */
 const beginsFormula = bytesThat((byte) => '=+-@'.includes(String.fromCharCode(byte)))
 /** The first bytes of texts that the rules of csv-format.ts must decide about, because they are rare. */
 const isDoubtfulFirst = bytesThat((byte) => byte <= BLANK || byte === APOSTROPHE || byte === BLANK_OF_TWO || BLANKS_OF_THREE.includes(byte))
