@@ -25,7 +25,7 @@ import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writ
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
 import { logOnDemand } from './platform/http/request-log.ts'
 import { mountRest } from './platform/http/rest.ts'
-import { mountRpc, RPC_BODY_LIMIT } from './platform/http/rpc.ts'
+import { callsIn, mountRpc, RPC_BODY_LIMIT } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { ownPart } from './platform/processes/own-part.ts'
@@ -54,7 +54,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitShutdownTime(app)
   limitClients(app, limits)
   const cookies = await openCookies(app)
-  const overload = openOverloadProtection(deps.metrics)
+  const overload = openOverloadProtection(deps.metrics, callsIn)
   addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, noteUse: useOf(deps, overload) })
   if (deps.replicas) answerPositions(app, deps.replicas)
   logAnswers(app)

@@ -27,6 +27,7 @@ import { replicaMetrics } from './platform/database/replicas/metrics.ts'
 import { openReplicas } from './platform/database/replicas/replicas.ts'
 import { traceStatement } from './platform/database/traces.ts'
 import { httpMetrics } from './platform/http/metrics.ts'
+import { overloadMetrics } from './platform/http/overload-metrics.ts'
 import { createLimits } from './platform/http/rate-limits.ts'
 import { jobMetrics } from './platform/jobs/metrics.ts'
 import { openJobs } from './platform/jobs/queue.ts'
@@ -48,6 +49,7 @@ const cascades: readonly Cascade[] = [conversionCascade, viewCascade, commentCas
 /** Everything that /metrics shows. */
 const allMetrics: readonly Metric[] = [
   ...httpMetrics,
+  ...overloadMetrics,
   ...databaseMetrics,
   ...replicaMetrics,
   ...nodeMetrics,

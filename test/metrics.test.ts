@@ -4,8 +4,8 @@ import pino from 'pino'
 import { describe, expect, test, vi } from 'vitest'
 import { buildOperatorApp } from '../src/app.ts'
 import type { Deps } from '../src/platform/context.ts'
-import { httpMetrics, showQueue } from '../src/platform/http/metrics.ts'
 import { openOverloadProtection } from '../src/platform/http/overload.ts'
+import { overloadMetrics, showQueue } from '../src/platform/http/overload-metrics.ts'
 import { counter, duration, gauge, openMetrics } from '../src/platform/metrics.ts'
 import { readSettings } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
@@ -81,15 +81,15 @@ describe('what is measured', () => {
     expect(text).not.toContain('1987654321')
   })
 
-  test('requests that have a place, wait for one, or are refused', async () => {
-    const metrics = openMetrics(httpMetrics)
+  test('requests that have a slot, wait for one, or are refused', async () => {
+    const metrics = openMetrics(overloadMetrics)
     const server = Fastify()
     const answers = Promise.withResolvers<void>()
     server.decorateRequest('context')
     server.addHook('onRequest', async (request) => {
       request.context = { credentials: { kind: 'none' }, ip: '192.0.2.1' } as never
     })
-    openOverloadProtection(metrics).addHooks(server)
+    openOverloadProtection(metrics, () => 1).addHooks(server)
     server.get('/', () => answers.promise)
     const all = Array.from({ length: 1_000 }, () => server.inject('/'))
     const deps = { metrics } as Deps
@@ -103,7 +103,7 @@ describe('what is measured', () => {
   })
 
   test('the use of the limit on concurrent requests', async () => {
-    const metrics = openMetrics(httpMetrics)
+    const metrics = openMetrics(overloadMetrics)
     expect(await metrics.text({ metrics } as Deps)).not.toContain('gridpost_http_requests{')
     showQueue(metrics, { taken: 3, waiting: 4 })
     const text = await metrics.text({ metrics } as Deps)

@@ -55,7 +55,7 @@ export class FairPool extends pg.Pool {
     else
       this.#queue.wait(account, {
         enter: (given) => this.#connectIn(given, callback),
-        // The text is that of pg-pool, which errors.ts knows.
+        // The text is that of pg-pool, which database-errors.ts knows.
         refuse: () => callback(new Error('timeout exceeded when trying to connect'), undefined, () => {}),
       })
     return undefined

@@ -4,11 +4,9 @@
  * account can take all slots. An upload goes to storage while it arrives, so many more of them are received at once.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Actor, authenticate } from '../access/authenticate.ts'
 import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { tooBusy, unavailable } from './errors.ts'
-import { accessRequestOf, type RequestContext } from './request-context.ts'
 
 /** The most that is read of a body before its caller is known: strangers could otherwise fill the memory with unfinished bodies. */
 export const STRANGER_BODY_LIMIT = 65_536
@@ -53,13 +51,3 @@ const hungUp = () => unavailable('The caller has hung up')
 /** The size of the body as the request states it. A chunked body does not, so it may have any. */
 export const bodyBytes = ({ headers }: Pick<FastifyRequest, 'headers'>): number =>
   Number(headers['content-length'] ?? ('transfer-encoding' in headers ? Number.POSITIVE_INFINITY : 0))
-
-/**
- * Authenticates the caller before a body is read that is too large for strangers. The request is counted later, when access is checked.
- * @returns undefined if the body is smaller, at once: most are
- * @throws AppError 401
- */
-export function callerOfBody(ctx: RequestContext, bytes: number): Promise<Actor> | undefined {
-  if (bytes <= STRANGER_BODY_LIMIT) return undefined
-  return authenticate({ ...accessRequestOf(ctx), onAuthenticated: async () => {} })
-}

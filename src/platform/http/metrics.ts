@@ -1,11 +1,10 @@
 /** Metrics of requests, and the route that shows all metrics to Prometheus. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { FairQueue } from '../concurrency/fair-queue.ts'
 import type { Deps } from '../context.ts'
 import type { Observer } from '../durations.ts'
 import { memo } from '../memo.ts'
-import { counter, duration, gauge, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
+import { duration, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
 import { metricsOfAll } from '../processes/member.ts'
 import { membership } from '../processes/own-part.ts'
 import { AppError, unauthorized } from './errors.ts'
@@ -18,34 +17,7 @@ const requests = duration({
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 })
 
-export const refusals = counter({
-  name: 'gridpost_http_refusals_total',
-  help: 'Requests that were refused with 503, because too many others were waiting.',
-})
-
-/** The queue of each process that answers requests, by its metrics. */
-const queues = new WeakMap<Metrics, Pick<FairQueue, 'taken' | 'waiting'>>()
-
-/** Shows how many requests are in progress and how many wait. */
-export const showQueue = (metrics: Metrics, queue: Pick<FairQueue, 'taken' | 'waiting'>) => void queues.set(metrics, queue)
-
-export const httpMetrics: readonly Metric[] = [
-  requests,
-  refusals,
-  gauge({
-    name: 'gridpost_http_requests',
-    help: 'Requests that have a slot, and those that wait for one. One that takes long gives its slot back before it is answered.',
-    labels: ['state'],
-    read: ({ metrics }) => {
-      const queue = queues.get(metrics)
-      if (!queue) return []
-      return [
-        { labels: { state: 'running' }, value: queue.taken },
-        { labels: { state: 'waiting' }, value: queue.waiting },
-      ]
-    },
-  }),
-]
+export const httpMetrics: readonly Metric[] = [requests]
 
 /** Measures each request by the pattern of its route. All paths that do not exist share one value. */
 export function measureRequests(app: FastifyInstance, metrics: Metrics): void {

@@ -10,8 +10,7 @@ import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
 import { requestBegins, requestEnds } from '../concurrency/loop-turns.ts'
 import type { Metrics } from '../metrics.ts'
 import { tooBusy } from './errors.ts'
-import { refusals, showQueue } from './metrics.ts'
-import { RPC_PREFIX } from './rpc.ts'
+import { refusals, showQueue } from './overload-metrics.ts'
 import { hasBody } from './slow-clients.ts'
 
 declare module 'fastify' {
@@ -29,11 +28,11 @@ declare module 'fastify' {
 }
 
 /**
- * What has come in a burst or a pause may wait, because that is better than an error. Sixteen at once use nearly all of a process and its database,
- * because short reads and writes share round trips, and few enough are begun that each ends soon.
+ * What has come in a burst or a pause may wait, because that is better than an error. Sixteen at once use nearly all of a process and its
+ * database, because short reads and writes share round trips, and few enough are begun that each ends soon.
  */
 const QUEUE = { slots: 16, slotsOfAccount: 12, mostWaiting: 2_000, waitMs: 450, sheddingWaitMs: 50, countedMs: 100 }
-/** The weight of a batch of RPC calls with as many calls or more. */
+/** The weight of a request with as many calls or more. */
 const MOST_WEIGHT = 4
 /** Callers without known credentials are so many accounts, by address, so that many addresses get no more than these. */
 const STRANGERS = 4
@@ -50,7 +49,8 @@ export interface OverloadProtection {
   addHooks(app: FastifyInstance): void
 }
 
-export function openOverloadProtection(metrics: Metrics): OverloadProtection {
+/** @param callsIn how many calls a request with this URL makes */
+export function openOverloadProtection(metrics: Metrics, callsIn: (url: string) => number): OverloadProtection {
   const queue = new FairQueue(QUEUE)
   showQueue(metrics, queue)
   const accounts = new Map<string, string>()
@@ -96,7 +96,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
         const { config } = request.routeOptions
         if (config.isAlwaysServed) return done()
         const account = accountOf(request)
-        const weight = weightOf(request.url)
+        const weight = Math.min(callsIn(request.url), MOST_WEIGHT)
         request.account = account
         if (!config.isUpload) request.inProgress = requestBegins()
         const slot = queue.tryEnter(account, weight)
@@ -133,11 +133,4 @@ function strangerName(ip: string): string {
   let sum = 0
   for (let at = 0; at < ip.length; at++) sum += ip.charCodeAt(at)
   return `strangers ${sum % STRANGERS}`
-}
-
-/** A batch of RPC calls counts once for each of its calls, up to a number. */
-function weightOf(url: string): number {
-  if (!url.startsWith(RPC_PREFIX)) return 1
-  const [path = ''] = url.split('?', 1)
-  return Math.min(path.split(/,|%2c/i).length, MOST_WEIGHT)
 }

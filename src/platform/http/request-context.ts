@@ -1,12 +1,13 @@
 /** What a request is to procedures and plain routes: its sender, its budget, and the context of the services that it calls. */
 import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyContextConfig } from 'fastify'
-import type { Actor, Credentials } from '../access/authenticate.ts'
+import { type Actor, authenticate, type Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
 import type { ReceivedBytes } from '../bytes/received-bytes.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
 import type { WalPosition } from '../database/replicas/wal-position.ts'
 import { AppError } from './errors.ts'
+import { STRANGER_BODY_LIMIT } from './large-bodies.ts'
 import type { Budget } from './rate-limits.ts'
 import type { Placeholders, WrittenJson } from './written-json.ts'
 
@@ -82,6 +83,16 @@ export const accessRequestAgain = (ctx: RequestContext): AccessRequest => ({
   now: ctx.deps.clock(),
   onAuthenticated: () => {},
 })
+
+/**
+ * Authenticates the caller before a body is read that is too large for strangers. The request is counted later, when access is checked.
+ * @returns undefined if the body is smaller, at once: most are
+ * @throws AppError 401
+ */
+export function callerOfBody(ctx: RequestContext, bytes: number): Promise<Actor> | undefined {
+  if (bytes <= STRANGER_BODY_LIMIT) return undefined
+  return authenticate({ ...accessRequestOf(ctx), onAuthenticated: async () => {} })
+}
 
 /** Counts the request of an unknown caller by its address. @returns 429 if the address has no requests left */
 export const countByAddress = (ctx: RequestContext): AppError | undefined => showBudget(ctx, ctx.deps.limits.takeByAddress(ctx.ip, ctx.now))

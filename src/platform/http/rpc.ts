@@ -9,8 +9,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorAnswer } from './error-answer.ts'
 import { AppError } from './errors.ts'
 import { jsonText } from './json-body.ts'
-import { bodyBytes, callerOfBody } from './large-bodies.ts'
-import { countByAddress, type RequestContext } from './request-context.ts'
+import { bodyBytes } from './large-bodies.ts'
+import { callerOfBody, countByAddress, type RequestContext } from './request-context.ts'
 import type { CallContext } from './trpc.ts'
 import { Placeholders } from './written-json.ts'
 
@@ -21,6 +21,13 @@ export const RPC_BODY_LIMIT = 4 * 1_048_576
 const MOST_KEYS = 20_000
 /** Of the answers to a batch of calls together. They are in memory until the last of them is there. */
 const ANSWERS_LIMIT_MB = 64
+
+/** How many calls a request makes: those of a batch, and one on any other path. */
+export function callsIn(url: string): number {
+  if (!url.startsWith(RPC_PREFIX)) return 1
+  const [path = ''] = url.split('?', 1)
+  return path.split(/,|%2c/i).length
+}
 
 /** Mounts /trpc. @param contextOf returns the context of a request, through which the response headers are set */
 export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
