@@ -107,7 +107,7 @@ async function openFile(file: string): Promise<FileHandle> {
 
 /** The table in the form that a request of the user would pass to services. */
 async function tableRef({ db, actor }: Context, tableId: number) {
-  const [row] = await db.query<TableRow>(sql`
+  const [row] = await db.read<TableRow>(sql`
     select t.* from (select ${actor.userId}::int as p_user_id, ${actor.accountId}::int as p_account_id) p
     join lateral (${tableResource.select({ table_id: tableId })}) t on true`)
   if (!row) throw new ScriptError(`There is no table ${tableId}`)

@@ -161,7 +161,7 @@ const columns = sql`path, storage_key, size, encode(sha256, 'hex') as sha256, wa
   dropped_at is null as is_held, is_shared, table_id, record_id, task_id`
 
 const rowsAfter = ({ db }: Deps, last: string): Promise<Row[]> =>
-  db.query<Row>(sql`select ${columns} from stored_files where path > ${last} order by path limit ${AT_ONCE}`)
+  db.read<Row>(sql`select ${columns} from stored_files where path > ${last} order by path limit ${AT_ONCE}`)
 
 async function checkSome(deps: Deps, rows: readonly Row[], repairs: boolean, report: Report): Promise<void> {
   const stored = await Promise.all(rows.map((row) => measured(deps, row)))
@@ -179,7 +179,7 @@ async function checkRow(deps: Deps, row: Row, stored: Digest | undefined, repair
     return
   }
   // The service may have deleted the file since its row was read.
-  const [present] = await deps.db.query<Row>(sql`select ${columns} from stored_files where path = ${row.path}`)
+  const [present] = await deps.db.read<Row>(sql`select ${columns} from stored_files where path = ${row.path}`)
   if (!present) return
   if (!stored && !present.is_used) {
     notes.unfinished++

@@ -31,7 +31,7 @@ async function renewAllHosts(db: Database): Promise<number> {
 
 async function* ranges(db: Database, table: Sql): AsyncGenerator<{ first: number; last: number }> {
   for (let first = 1; ; ) {
-    const [some] = await db.query<{ last: number | null }>(
+    const [some] = await db.read<{ last: number | null }>(
       sql`select max(id) as last from (select id from ${table} where id >= ${first} order by id limit ${AT_ONCE}) walked`,
     )
     if (!some?.last) return

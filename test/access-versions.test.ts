@@ -11,10 +11,10 @@ import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const { db } = app.deps
-const { readShort } = db
+const { read } = db
 afterEach(() => {
   vi.restoreAllMocks()
-  Object.assign(db, { readShort })
+  Object.assign(db, { read })
   app.setClock(null)
 })
 
@@ -38,15 +38,15 @@ async function become<T>(ask: () => Promise<T>): Promise<void> {
 /** The statements of access checks, from now on. */
 function checks(): string[] {
   const texts: string[] = []
-  db.readShort = (statement, label) => {
-    if (label === 'who') texts.push(statement.text)
-    return readShort(statement, label)
+  db.read = (statement, options) => {
+    if (statement.label === 'who') texts.push(statement.text)
+    return read(statement, options)
   }
   return texts
 }
 
 const versionOf = async (accountId: number): Promise<string | undefined> =>
-  (await db.query<{ version: string }>(sql`select version from access_versions where account_id = ${accountId}`))[0]?.version
+  (await db.read<{ version: string }>(sql`select version from access_versions where account_id = ${accountId}`))[0]?.version
 
 describe('the check of a caller who was admitted before', () => {
   test('reads the version of the account in place of the key, the user, the space and the table', async () => {
@@ -78,7 +78,7 @@ describe('the check of a caller who was admitted before', () => {
 
   test('notes the use of a key once a minute', async () => {
     const ground = await withRecord()
-    const noting = vi.spyOn(db, 'execute')
+    const noting = vi.spyOn(db, 'write')
     const noted = () => noting.mock.calls.filter(([{ text }]) => text.includes('update api_keys set last_used_at')).length
     const uses: [second: number, noted: number][] = [
       [0, 1],
@@ -138,7 +138,7 @@ describe('a process that remembers nothing', async () => {
     const get = () => forgetful.as(caller).get(`/api/table/${table}/record/${records[0]}/get`)
     await become(get)
     expect(statusOf(await get())).toBe('200')
-    await forgetful.db.execute(change({ ...account, table }))
+    await forgetful.db.write(change({ ...account, table }))
     expect(statusOf(await get())).toBe(expected)
   })
 
@@ -146,13 +146,13 @@ describe('a process that remembers nothing', async () => {
     const account = await forgetful.account()
     const texts: string[] = []
     const { db } = forgetful.deps
-    const { readShort } = db
-    db.readShort = (statement, label) => {
-      if (label === 'who') texts.push(statement.text)
-      return readShort(statement, label)
+    const { read } = db
+    db.read = (statement, options) => {
+      if (statement.label === 'who') texts.push(statement.text)
+      return read(statement, options)
     }
     await become(() => forgetful.as(account.keys.personal).get(`/api/space/${account.space}/get`))
-    db.readShort = readShort
+    db.read = read
     expect(texts.map((text) => text.includes('api_keys'))).toEqual([true, true, true])
   })
 })
@@ -163,14 +163,14 @@ describe('the next request knows of', () => {
     const caller = callerOf(ground)
     await become(() => getRecord(caller, ground))
     expect(statusOf(await getRecord(caller, ground))).toBe('200')
-    await db.execute(change(ground))
+    await db.write(change(ground))
     expect(statusOf(await getRecord(caller, ground))).toBe(expected)
   })
 
   test('a lower role and a higher one, each time', async () => {
     const ground = await withRecord()
     const setRole = (role: string) =>
-      db.execute(sql`update space_members set role = ${role} where space_id = ${ground.space} and user_id = ${ground.member.id}`)
+      db.write(sql`update space_members set role = ${role} where space_id = ${ground.space} and user_id = ${ground.member.id}`)
     const write = () => app.as(ground.member).post(`/api/table/${ground.table}/record/${ground.record}/update`, { data: { name: 'Two' } })
     for (let round = 0; round < 20; round++) {
       await setRole('viewer')
@@ -185,7 +185,7 @@ describe('the next request knows of', () => {
     const me = () => app.as(ground.keys.personal).get('/api/key/self')
     await become(me)
     await become(() => getRecord(ground.keys.personal, ground))
-    await db.execute(sql`update users set name = 'Nora New', timezone = 'Asia/Tokyo' where id = ${ground.member.id}`)
+    await db.write(sql`update users set name = 'Nora New', timezone = 'Asia/Tokyo' where id = ${ground.member.id}`)
     expect((await me()).body.acts_as).toMatchObject({ name: 'Nora New', timezone: 'Asia/Tokyo' })
     await app.as(ground.owner).post(`/api/table/${ground.table}/fields/create`, { name: 'Amount', type: 'number' })
     expect((await getRecord(ground.keys.personal, ground)).body.data).toEqual({ name: 'One', amount: null })
@@ -194,14 +194,14 @@ describe('the next request knows of', () => {
   test('a deleted record, because records are never remembered', async () => {
     const ground = await withRecord()
     await become(() => getRecord(ground.member, ground))
-    await db.execute(sql`delete from ${recordsOf(ground.table)} where id = ${ground.record}`)
+    await db.write(sql`delete from ${recordsOf(ground.table)} where id = ${ground.record}`)
     expect(statusOf(await getRecord(ground.member, ground))).toBe('404 Record not found')
   })
 
   test('the end of a key that was in the future when the key was remembered', async () => {
     const ground = await withRecord()
     const end = new Date(Date.now() + 3_600_000)
-    await db.execute(
+    await db.write(
       sql`update api_keys set expires_at = ${end}::timestamptz at time zone 'UTC' where token_hash = ${hashOf(ground.keys.personal)}`,
     )
     app.setClock(new Date(end.getTime() - 5_000))
@@ -276,7 +276,7 @@ describe('a transaction', () => {
     ]
     for (const addition of additions) {
       const before = await versionOf(ground.id)
-      await db.execute(addition)
+      await db.write(addition)
       expect(await versionOf(ground.id)).not.toBe(before)
     }
   })
@@ -286,7 +286,7 @@ describe('a transaction', () => {
     const other = await app.account()
     const versions = () => Promise.all([ground.id, other.id].map(versionOf))
     const before = await versions()
-    await db.execute(sql`update tables set account_id = ${other.id}, space_id = ${other.space} where id = ${ground.table}`)
+    await db.write(sql`update tables set account_id = ${other.id}, space_id = ${other.space} where id = ${ground.table}`)
     const after = await versions()
     expect(after.map((version, index) => version === before[index])).toEqual([false, false])
   })
@@ -308,7 +308,7 @@ describe('a transaction', () => {
   })
 
   test('that truncates another table that a check reads would do the same', async () => {
-    const triggers = await db.query<{ name: string }>(sql`
+    const triggers = await db.read<{ name: string }>(sql`
       select tgrelid::regclass::text as name from pg_trigger where tgfoid = 'all_access_changed'::regproc and tgenabled = 'O' order by 1`)
     expect(triggers.map(({ name }) => name)).toEqual(['api_keys', 'sessions', 'space_members', 'spaces', 'tables', 'users'])
   })
@@ -317,26 +317,26 @@ describe('a transaction', () => {
 test('remembers nothing of an account without a version', async () => {
   const ground = await withRecord()
   await become(() => getRecord(ground.member, ground))
-  await db.execute(sql`delete from access_versions where account_id = ${ground.id}`)
+  await db.write(sql`delete from access_versions where account_id = ${ground.id}`)
   const texts = checks()
   await become(() => getRecord(ground.member, ground))
   expect(statusOf(await getRecord(ground.member, ground))).toBe('200')
   expect(texts.filter((text) => text.includes('from sessions s'))).toHaveLength(4)
-  await db.execute(sql`delete from sessions where user_id = ${ground.member.id}`)
+  await db.write(sql`delete from sessions where user_id = ${ground.member.id}`)
   expect(statusOf(await getRecord(ground.member, ground))).toBe('401 The session has ended, please sign in again')
 })
 
 test('keeps the version when a key or a session is used, or another is added, or one that ended long ago is deleted', async () => {
   const ground = await withRecord()
   const before = await versionOf(ground.id)
-  await db.execute(sql`update api_keys set last_used_at = now() where account_id = ${ground.id}`)
-  await db.execute(sql`update sessions set last_seen_at = now(), expires_at = expires_at + interval '1 day', ip = '::1', user_agent = 'x'
+  await db.write(sql`update api_keys set last_used_at = now() where account_id = ${ground.id}`)
+  await db.write(sql`update sessions set last_seen_at = now(), expires_at = expires_at + interval '1 day', ip = '::1', user_agent = 'x'
     where user_id = ${ground.member.id}`)
   await ground.keyOf({ accountId: ground.id, userId: ground.member.id }, { kind: 'personal' })
   await startSession(app.deps, ground.member.id, new Date())
   // One that ended long ago is deleted with many others.
   await startSession(app.deps, ground.member.id, new Date(Date.now() - sessionSeconds(app.settings) * 1_000 - 7_205_000))
-  const deleted = await db.execute(
+  const { changed: deleted } = await db.write(
     sql`delete from sessions where user_id = ${ground.member.id} and expires_at < (now() at time zone 'UTC')`,
   )
   expect([deleted, await versionOf(ground.id)]).toEqual([1, before])

@@ -76,7 +76,7 @@ async function changes(): Promise<string[]> {
 /** A further session of the user, for a call that ends it. */
 async function endedSession(userId: number): Promise<{ id: number }> {
   await startSession(app.deps, userId, new Date())
-  const [row] = await app.db.query<{ id: number }>(sql`select max(id) as id from sessions where user_id = ${userId}`)
+  const [row] = await app.db.read<{ id: number }>(sql`select max(id) as id from sessions where user_id = ${userId}`)
   return { id: row?.id ?? 0 }
 }
 
@@ -97,12 +97,11 @@ interface Row {
 test('audits every change in its transaction, or says why not', async () => {
   const account = await app.account({ withPassword: true })
   const { owner, viewer, space, keys } = account
-  await app.db.execute(sql`
+  await app.db.write(sql`
     create function break_audit() returns trigger language plpgsql as $$ begin raise exception 'no audit log'; end $$`)
-  await app.db.execute(sql`create trigger broken before insert on audit_entries execute function break_audit()`)
-  const setBroken = (isBroken: boolean) =>
-    app.db.execute(raw(`alter table audit_entries ${isBroken ? 'enable' : 'disable'} trigger broken`))
-  const lastId = async () => (await app.db.query<{ id: number }>(sql`select coalesce(max(id), 0) as id from audit_entries`))[0]?.id ?? 0
+  await app.db.write(sql`create trigger broken before insert on audit_entries execute function break_audit()`)
+  const setBroken = (isBroken: boolean) => app.db.write(raw(`alter table audit_entries ${isBroken ? 'enable' : 'disable'} trigger broken`))
+  const lastId = async () => (await app.db.read<{ id: number }>(sql`select coalesce(max(id), 0) as id from audit_entries`))[0]?.id ?? 0
   const done = new Set<string>()
 
   /** Calls once while the log cannot be written, which must have no effect, and once more. @param expected of the answer's row */
@@ -118,7 +117,7 @@ test('audits every change in its transaction, or says why not', async () => {
     const before = await lastId()
     const answer = await call()
     expect([operation, answer.status, answer.body.message]).toEqual([operation, 200, undefined])
-    const rows = await app.db.query<Row>(sql`
+    const rows = await app.db.read<Row>(sql`
       select action, actor_user_id, space_id, table_id, object from audit_entries where id > ${before} and account_id = ${account.id}`)
     expect([operation, rows]).toEqual([operation, [expect.objectContaining(expected(answer.body))]])
     return answer
@@ -168,7 +167,7 @@ test('audits every change in its transaction, or says why not', async () => {
     () => ({ action: 'password.reset', actor_user_id: account.admin.id, object: object('user', account.admin.id) }),
   )
   // Only somebody without a password of their own can accept.
-  await app.db.execute(sql`update users set status = 'invited' where id = ${viewer.id}`)
+  await app.db.write(sql`update users set status = 'invited' where id = ${viewer.id}`)
   const token = await createInvite(app.db, viewer.id, new Date())
   const accepted = { token, name: 'Vera', password: 'correct horse battery' }
   const ofViewer = { object: object('user', viewer.id) }
@@ -367,7 +366,7 @@ test('audits every change in its transaction, or says why not', async () => {
     () => ({ action: 'email.retried', ...ofMail }),
   )
   const suppressed = 'ann@customer.example'
-  const [suppression] = await app.db.query<{ id: number }>(sql`
+  const [suppression] = await app.db.write<{ id: number }>(sql`
     insert into email_suppressions (account_id, email, reason) values (${account.id}, ${suppressed}, 'complaint') returning id`)
   await audited(
     'suppressions.remove',

@@ -29,7 +29,7 @@ async function fill(
 ): Promise<void> {
   const text = `insert into audit_entries (account_id, at, keep_until, action)
     select ${account.id}, ${at}, ${at} + interval '30 days', '${action}' from generate_series(1, ${count}) i`
-  await app.db.execute(raw(text))
+  await app.db.write(raw(text))
 }
 
 describe('the list', () => {
@@ -158,7 +158,7 @@ describe('the list', () => {
       totals.push(answer.headers.get('x-total-count'))
       cursor = answer.headers.get('x-next-cursor')
       // A row that is written meanwhile belongs to no later page.
-      await app.db.execute(auditing(systemContext(app.deps), 'key.rotated', { accountId: account.id }))
+      await app.db.write(auditing(systemContext(app.deps), 'key.rotated', { accountId: account.id }))
     }
     expect(totals).toEqual(['450', null, null])
     expect(new Set(seen).size).toBe(450)
@@ -222,11 +222,11 @@ describe('the export', () => {
     await fill(account, 3_500)
     const context = systemContext(app.deps)
     let reads = 0
-    const query = <T>(...given: Parameters<typeof context.db.query>) => {
+    const read = <T>(...given: Parameters<typeof context.db.read>) => {
       reads++
-      return context.db.query<T>(...given)
+      return context.db.read<T>(...given)
     }
-    const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) })
+    const db = new Proxy(context.db, { get: (target, key) => (key === 'read' ? read : Reflect.get(target, key)) })
     const pages = await exportEntries({ ...context, db, actor: { ...context.actor, accountId: account.id } }, {})
     const rowsIn = async () => ((await pages.next()).value as string | undefined)?.trimEnd().split('\n').length
     expect([await rowsIn(), reads]).toEqual([1_000, 1])
@@ -243,9 +243,9 @@ describe('the export', () => {
 })
 
 describe('the table', () => {
-  const refused = (statement: Sql) => expect(app.db.execute(statement)).rejects.toThrow(/The audit log (refuses|keeps)/)
+  const refused = (statement: Sql) => expect(app.db.write(statement)).rejects.toThrow(/The audit log (refuses|keeps)/)
   const count = async ({ id }: Account) =>
-    (await app.db.query<{ count: number }>(sql`select count(*) from audit_entries where account_id = ${id}`))[0]?.count
+    (await app.db.read<{ count: number }>(sql`select count(*) from audit_entries where account_id = ${id}`))[0]?.count
 
   test('refuses UPDATE, TRUNCATE and the DELETE of younger rows, also to its owner', async () => {
     const account = await app.account()
@@ -269,15 +269,15 @@ describe('the table', () => {
     const inSession = (setting: Sql, statement: Sql) =>
       expect(
         app.db.transaction(async () => {
-          await app.db.execute(setting)
-          await app.db.execute(statement)
+          await app.db.write(setting)
+          await app.db.write(statement)
         }),
       ).rejects.toThrow(/The audit log/)
     const mine = sql`where account_id = ${account.id}`
     await inSession(sql`set local session_replication_role = replica`, sql`delete from audit_entries ${mine}`)
     await inSession(sql`set local session_replication_role = replica`, sql`update audit_entries set ip = null ${mine}`)
-    await app.db.execute(sql`create schema trick`)
-    await app.db.execute(sql`create function trick.now() returns timestamptz language sql as $$ select timestamptz 'infinity' $$`)
+    await app.db.write(sql`create schema trick`)
+    await app.db.write(sql`create function trick.now() returns timestamptz language sql as $$ select timestamptz 'infinity' $$`)
     await inSession(sql`set local search_path = trick, public, pg_catalog`, sql`delete from audit_entries ${mine}`)
     expect(await count(account)).toBe(1)
   })
@@ -289,8 +289,8 @@ describe('the table', () => {
     for (const zone of ['UTC-167', 'UTC+167', '<UTC>-167']) {
       await expect(
         app.db.transaction(async () => {
-          await app.db.execute(raw(`set local timezone = '${zone}'`))
-          await app.db.execute(sql`delete from audit_entries where account_id = ${account.id}`)
+          await app.db.write(raw(`set local timezone = '${zone}'`))
+          await app.db.write(sql`delete from audit_entries where account_id = ${account.id}`)
         }),
       ).rejects.toThrow('The audit log keeps this row until')
     }
@@ -300,8 +300,8 @@ describe('the table', () => {
   test('outlives the account, its users and its spaces', async () => {
     const account = await app.account()
     await makeTable(app, account)
-    await app.db.execute(sql`update accounts set owner_user_id = null where id = ${account.id}`)
-    await app.db.execute(sql`delete from accounts where id = ${account.id}`)
+    await app.db.write(sql`update accounts set owner_user_id = null where id = ${account.id}`)
+    await app.db.write(sql`delete from accounts where id = ${account.id}`)
     expect(await count(account)).toBe(1)
   })
 
@@ -311,21 +311,21 @@ describe('the table', () => {
     await fill(account, 5, { at: "now() at time zone 'UTC' - interval '29 days'" })
     let statements = 0
     const context = systemContext(app.deps)
-    const execute = (statement: Sql) => {
+    const write = (statement: Sql) => {
       statements++
-      return context.db.execute(statement)
+      return context.db.write(statement)
     }
-    const db = new Proxy(context.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+    const db = new Proxy(context.db, { get: (target, key) => (key === 'write' ? write : Reflect.get(target, key)) })
     await deleteOldEntries({ ...context, db })
     expect([await count(account), statements]).toEqual([5, 3])
   })
 
   test('keeps a row for KEEP_AUDIT_DAYS from its time, or from the time of the database if the clock of the service is behind', async () => {
     const account = await app.account()
-    const write = (at: Date) => app.db.execute(auditing({ ...systemContext(app.deps), now: at }, 'key.rotated', { accountId: account.id }))
+    const write = (at: Date) => app.db.write(auditing({ ...systemContext(app.deps), now: at }, 'key.rotated', { accountId: account.id }))
     await write(new Date('2040-01-31T10:00:00Z'))
     await write(new Date('2020-01-31T10:00:00Z'))
-    const rows = await app.db.query(sql`
+    const rows = await app.db.read(sql`
       select at, (keep_until - interval '30 days')::text as kept_from, keep_until > now() as is_kept
       from audit_entries where account_id = ${account.id} order by id`)
     expect(rows).toMatchObject([
@@ -388,9 +388,9 @@ describe('signing in', () => {
   })
 
   test('with an unknown address writes no row, for nobody could read it', async () => {
-    const before = await app.db.query(sql`select max(id) as id from audit_entries`)
+    const before = await app.db.read(sql`select max(id) as id from audit_entries`)
     expect((await login('nobody@nowhere.example', 'wrong')).status).toBe(401)
-    expect(await app.db.query(sql`select max(id) as id from audit_entries`)).toEqual(before)
+    expect(await app.db.read(sql`select max(id) as id from audit_entries`)).toEqual(before)
   })
 })
 
@@ -398,8 +398,8 @@ describe('a change and its row', () => {
   test('are committed together: without the row there is no change', async () => {
     const account = await app.account()
     const { id } = await makeTable(app, account, { records: [{ name: 'Kept' }] })
-    await app.db.execute(raw(`alter table audit_entries add constraint broken check (account_id <> ${account.id}) not valid`))
-    onTestFinished(async () => void (await app.db.execute(sql`alter table audit_entries drop constraint if exists broken`)))
+    await app.db.write(raw(`alter table audit_entries add constraint broken check (account_id <> ${account.id}) not valid`))
+    onTestFinished(async () => void (await app.db.write(sql`alter table audit_entries drop constraint if exists broken`)).changed)
     const as = app.as(account.owner)
     for (const [path, body] of [
       ['/api/keys/create', { kind: 'account', name: 'Lost' }],
@@ -412,7 +412,7 @@ describe('a change and its row', () => {
     expect((await as.get(`/api/table/${id}/export.csv`)).status).toBe(500)
     const csv = await as.send(`/api/table/${id}/import`, { method: 'POST', body: 'Name\nLost\n', headers: { 'content-type': 'text/csv' } })
     expect(csv.status).toBe(500)
-    await app.db.execute(sql`alter table audit_entries drop constraint broken`)
+    await app.db.write(sql`alter table audit_entries drop constraint broken`)
     expect((await as.get('/api/keys/list')).body.map(({ name }: { name: string }) => name)).not.toContain('Lost')
     expect((await as.get('/api/spaces/list')).body.map(({ name }: { name: string }) => name)).not.toContain('Lost')
     expect((await as.get(`/api/table/${id}/get`)).body.fields.map(({ name }: { name: string }) => name)).not.toContain('Lost')

@@ -255,7 +255,7 @@ function claiming(
 
 /** Counts and hashes the rows of every table, without the columns and tables that any request may change. */
 async function snapshot(): Promise<Record<string, unknown>> {
-  const tables = await app.db.query<{ name: string }>(sql`
+  const tables = await app.db.read<{ name: string }>(sql`
     select table_schema || '.' || table_name as name from information_schema.tables
     where table_type = 'BASE TABLE' and (table_schema = 'public' or table_schema ~ '^t[0-9]+$')
       and table_name not in ('rate_windows', 'login_failures', '_prisma_migrations')`)
@@ -263,7 +263,7 @@ async function snapshot(): Promise<Record<string, unknown>> {
     tables.map(async ({ name }) => {
       // With the time of its last use a session gets the address and the program.
       const ofLastUse = name === 'public.sessions' ? "- 'ip' - 'user_agent'" : ''
-      const [row] = await app.db.query<{ count: number; hash: string }>({
+      const [row] = await app.db.read<{ count: number; hash: string }>({
         text: `select count(*), md5(coalesce(string_agg((to_jsonb(r) - 'last_used_at' - 'last_seen_at' - 'expires_at' ${ofLastUse})::text, ',' order by to_jsonb(r)->>'id', r::text), '')) as hash from ${name} r`,
         values: [],
       } as never)

@@ -61,7 +61,7 @@ test('deletes the tasks, comments and files of a record with it', async () => {
   const file = { name: 'offer.txt', type: 'text/plain', data: Buffer.from('An offer').toString('base64') }
   await addToField(context, table, ref, { field_id: 'documents', ...file })
   const left = () =>
-    context.db.query(sql`
+    context.db.read(sql`
       select (select count(*) from tasks where table_id = ${table.id}) as tasks,
         (select count(*) from record_comments where table_id = ${table.id}) as comments,
         (select count(*) from stored_files where table_id = ${table.id} and dropped_at is null) as files`)

@@ -90,7 +90,7 @@ describe('a create with an Idempotency-Key', () => {
     await as.post(`/api/table/${table}/records/create`, { data: {} })
     changeBefore(`insert into ${records(table)}`, async () => {
       await app.as(account.owner).post(`/api/table/${table}/delete`)
-      await app.db.execute(sql`alter table ${recordsOf(table)} drop column amount`)
+      await app.db.write(sql`alter table ${recordsOf(table)} drop column amount`)
     })
     expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: { name: 'x' } }, newKey()))).toBe('404 Table not found')
   })
@@ -153,9 +153,9 @@ describe('a page', () => {
     const table = await newTable([NAME, AMOUNT], [{ name: 'a', amount: 5 }])
     changeBefore(`from ${records(table)} r`, async () => {
       // As another process does it: this one learns nothing of the change.
-      await queries.execute(sql`update fields set type = 'text' where table_id = ${table} and id = 'amount'`)
-      await queries.execute(sql`alter table ${recordsOf(table)} alter column amount type text collate "pg_c_utf8"`)
-      await queries.execute(sql`update tables set version = version + 1 where id = ${table}`)
+      await queries.write(sql`update fields set type = 'text' where table_id = ${table} and id = 'amount'`)
+      await queries.write(sql`alter table ${recordsOf(table)} alter column amount type text collate "pg_c_utf8"`)
+      await queries.write(sql`update tables set version = version + 1 where id = ${table}`)
       await setTimeout(150)
     })
     expect((await as.post(`/api/table/${table}/records/query`, {})).body).toEqual([expect.objectContaining({ amount: '5' })])
@@ -221,7 +221,7 @@ describe('a statement that fails although the definition of the table has not ch
 
   test('is a fault, not a table that is being changed', async () => {
     const table = await newTable([NAME, AMOUNT], [{ name: 'a' }])
-    await app.db.execute(sql`alter table ${recordsOf(table)} drop column amount`)
+    await app.db.write(sql`alter table ${recordsOf(table)} drop column amount`)
     expect(statusOf(await as.post(`/api/table/${table}/records/query`, {}))).toBe(FAULT)
     expect(statusOf(await as.get(`/api/table/${table}/record/1/get`))).toBe(FAULT)
     expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: {} }))).toBe(FAULT)
@@ -231,10 +231,10 @@ describe('a statement that fails although the definition of the table has not ch
 
   test('is a fault when the database does not support it, as with Citus', async () => {
     const table = await newTable([NAME], [{ name: 'a' }])
-    await app.db.execute(sql`
+    await app.db.write(sql`
       create function refuse(name text) returns boolean language plpgsql immutable as $$
         begin raise feature_not_supported using message = 'complex joins are only supported when all distributed tables are co-located'; end $$`)
-    await app.db.execute(sql`alter table ${recordsOf(table)} add constraint refused check (refuse(name)) not valid`)
+    await app.db.write(sql`alter table ${recordsOf(table)} add constraint refused check (refuse(name)) not valid`)
     for (const headers of [{}, { 'idempotency-key': 'unsupported' }])
       expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: {} }, headers))).toBe(FAULT)
   })

@@ -41,7 +41,7 @@ const job = async (id: number) => (await as.get(`/api/job/${id}`)).body
 const set = (table: number, id: number, cell: string) => as.post(`/api/table/${table}/record/${id}/update`, { data: { cell } })
 
 async function cellsOf(table: number, ids: number[]): Promise<unknown[]> {
-  const rows = await app.db.query<{ cell: unknown }>(
+  const rows = await app.db.read<{ cell: unknown }>(
     sql`select r.cell from ${raw(`t${table}.records`)} r where id = any(${ids}::int[]) order by id`,
   )
   return rows.map(({ cell }) => cell)
@@ -49,7 +49,7 @@ async function cellsOf(table: number, ids: number[]): Promise<unknown[]> {
 
 /** Lists the columns and indexes that a conversion has added to the records table. */
 const besides = (table: number) =>
-  app.db.query(sql`
+  app.db.read(sql`
     select c.relname as name from pg_class c join pg_index i on i.indexrelid = c.oid
     where i.indrelid = to_regclass(${`t${table}.records`}) and c.relname like '~%'
     union all select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`)
@@ -67,7 +67,7 @@ test('writes during the conversion are found by an index, also while other write
   const context = watched(async (statement, { db }) => {
     if (looksForChanged(statement)) {
       if (!plans.length) expect((await set(table, 5, '5.5')).status).toBe(200)
-      const lines = await db.query<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
+      const lines = await db.read<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
       plans.push({ isUnderLock, plan: lines.map((line) => line['QUERY PLAN']).join('\n') })
     }
     if (holdsWriters(statement)) {
@@ -140,7 +140,7 @@ test('the job counts all cells that fail, and names the first 100 by id, whereve
     failing: 45_000,
   })
   const sparse = await tableOf(2, `'x'`)
-  await app.db.execute(raw(`update t${sparse}.records set id = 2147483647 where id = 2`))
+  await app.db.write(raw(`update t${sparse}.records set id = 2147483647 where id = 2`))
   expect(await ended(sparse, { type: 'date', dry_run: true })).toMatchObject({ fails: fails(1, 2_147_483_647), failing: 2 })
 }, 60_000)
 
@@ -153,9 +153,9 @@ test('an unfinished index is rebuilt, belongs to no view, and is dropped with th
   await expect(convert(broken, { conversion_id: job_id })).rejects.toThrow('the plug was pulled')
   const index = `t${table}."~${job_id} changed"`
   const isValid = async () =>
-    (await app.db.query<{ v: boolean }>(sql`select indisvalid as v from pg_index where indexrelid = to_regclass(${index})`))[0]?.v
+    (await app.db.read<{ v: boolean }>(sql`select indisvalid as v from pg_index where indexrelid = to_regclass(${index})`))[0]?.v
   expect(await isValid()).toBe(true)
-  await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${index})`)
+  await app.db.write(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${index})`)
 
   const { body: listed } = await as.get(`/api/table/${table}/indexes`)
   expect(JSON.stringify(listed)).not.toContain('~')
@@ -217,7 +217,7 @@ test('a build is interrupted by a change of the table, and starts again', async 
     await old.query('select count(*) from tables')
     const running = convert(systemContext(app.deps), { conversion_id: job_id })
     const builders = () =>
-      app.db.query(sql`select from pg_stat_activity where application_name = ${indexBuilder(table)} and state = 'active'`)
+      app.db.read(sql`select from pg_stat_activity where application_name = ${indexBuilder(table)} and state = 'active'`)
     await expect.poll(builders).toHaveLength(1)
     const added = await as.post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' })
     expect(added.status, JSON.stringify(added.body)).toBe(200)
@@ -238,7 +238,7 @@ test('a long conversion lets that of another account go first, and goes on where
   const { body } = await app.as(other.owner).post(`${small.path}/field/name/changeType`, { type: 'number' })
   await check(systemContext(app.deps), { conversion_id: body.job_id })
   const jobsOf = (id: number) =>
-    app.db.query(sql`
+    app.db.read(sql`
       select data->'turn' as turn, priority from pgboss.job
       where name = 'tables.convert-field' and data->>'conversion_id' = ${String(id)} order by created_on`)
 

@@ -46,7 +46,7 @@ async function makeNamed(far?: number): Promise<{ table: number; titles: Map<num
   ])
   const ids = Array.from({ length: MANY }, (_, index) => index + 1).filter((id) => id % 5 !== 3)
   if (far) ids.push(far)
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into ${raw(`t${table}.records`)} (id, created_at, updated_at, title) overriding system value
     select id, now(), now(), title from unnest(${ids}::int[], ${ids.map(titleOf)}::text[]) n (id, title)`)
   return { table, titles: new Map(ids.map((id) => [id, titleOf(id) ?? String(id)])) }
@@ -55,7 +55,7 @@ async function makeNamed(far?: number): Promise<{ table: number; titles: Map<num
 /** Creates a table with a record for each cell; ids begin at 1. */
 async function tableOf(field: object, cells: readonly unknown[], column: string): Promise<number> {
   const table = await newTable([{ name: 'Cell', ...field }])
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into ${raw(`t${table}.records`)} (created_at, updated_at, cell)
     select now(), now(), (c.cell #>> '{}')::${raw(column)} from jsonb_array_elements(${JSON.stringify(cells)}::jsonb) with ordinality c (cell, at) order by at`)
   return table
@@ -254,7 +254,7 @@ describe.each([
 
 test('titles of lookups become options, however many records the cells refer to', async () => {
   const { table: people } = await makeNamed()
-  await app.db.execute(sql`update ${raw(`t${people}.records`)} set title = case when id % 2 = 0 then ' Even' else 'Odd' end`)
+  await app.db.write(sql`update ${raw(`t${people}.records`)} set title = case when id % 2 = 0 then ' Even' else 'Odd' end`)
   const table = await tableOf({ type: 'lookup', table: people }, [1, 2, 2, 3, 4, null], 'int')
   const { status, body } = await as.post(`/api/table/${table}/field/cell/changeType`, { type: 'select' })
   expect(status, JSON.stringify(body)).toBe(200)

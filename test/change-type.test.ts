@@ -68,7 +68,7 @@ const fieldOf = async (table: number) =>
 
 /** Lists the columns of the records table that belong to no field. */
 const besides = (table: number) =>
-  app.db.query(
+  app.db.read(
     sql`select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`,
   )
 
@@ -667,7 +667,7 @@ describe('bad input', () => {
 
   test('more than 500 different values do not become options on their own', async () => {
     const table = await tableOf({ type: 'text' }, [])
-    await app.db.execute(
+    await app.db.write(
       sql([
         `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 501) i`,
       ] as never),
@@ -736,7 +736,7 @@ describe('views', () => {
     await app.as(account.admin).post(`/api/table/${table}/views/create`, { name: 'Plan', type: 'calendar', config: { startField: 'cell' } })
     const { body } = await changeType(table, { type: 'datetime' })
     await run(body.job_id)
-    const [index] = await app.db.query<{ indexdef: string }>(
+    const [index] = await app.db.read<{ indexdef: string }>(
       sql`select indexdef from pg_indexes where schemaname = ${`t${table}`} and indexname = 'idx_layout_cell'`,
     )
     expect(index?.indexdef).toContain('(cell NULLS FIRST, id)')
@@ -769,7 +769,7 @@ describe('views', () => {
 describe('while the job runs', () => {
   test('other users read and write with the old type, and none of their writes is lost', async () => {
     const table = await tableOf({ type: 'text' }, [])
-    await app.db.execute(
+    await app.db.write(
       sql([
         `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 30000) i`,
       ] as never),
@@ -797,7 +797,7 @@ describe('while the job runs', () => {
     }
     await ended
     expect((await job(body.job_id)).body.state).toBe('done')
-    const rows = await app.db.query<{ id: number; cell: number }>(sql([`select id, cell from t${table}.records order by id`] as never))
+    const rows = await app.db.read<{ id: number; cell: number }>(sql([`select id, cell from t${table}.records order by id`] as never))
     for (const { id, cell } of rows) expect(cell).toBe(written.get(id) ?? id)
     expect(written.size).toBeGreaterThan(1)
   })
@@ -881,7 +881,7 @@ describe('while the job runs', () => {
     await app.as(account.admin).post(`/api/table/${table}/delete`)
     expect((await job(body.job_id)).status).toBe(404)
     await run(body.job_id)
-    const [conversion] = await app.db.query<object>(
+    const [conversion] = await app.db.read<object>(
       sql`select coalesce(exact_state, state) as state, error from field_conversions where id = ${body.job_id}`,
     )
     expect(conversion).toEqual({ state: 'cancelled', error: 'The table has been deleted' })
@@ -900,7 +900,7 @@ describe('who asked for a change may lose the right to it', () => {
     await app.as(owner).post(`/api/space/${space}/members/add`, { email: admin.email, role: 'admin' })
     const key = await account.keyOf({ accountId, userId: owner.id }, { kind: 'account' })
     const losses: [Caller, () => Promise<unknown>, string][] = [
-      [key, () => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`), 'the API key was deleted'],
+      [key, () => app.db.write(sql`delete from api_keys where token_hash = ${tokenHash(key)}`), 'the API key was deleted'],
       [admin, () => app.as(owner).post(`/api/space/${space}/member/${admin.id}/update`, { role: 'member' }), 'Not authorized'],
     ]
     for (const [caller, lose, reason] of losses) {
@@ -998,7 +998,7 @@ test('a conversion that an earlier release has started goes on', async () => {
   for (const state of ['queued', 'running']) {
     const table = await tableOf({ type: 'text' }, ['1'])
     const target = JSON.stringify({ type: 'number', options: null, decimals: null, lookup_table_id: null })
-    const [stored] = await app.db.query<{ id: number }>(sql`
+    const [stored] = await app.db.write<{ id: number }>(sql`
       insert into field_conversions (account_id, table_id, field_id, target, time_zone, drop_failing, force, total, state)
       values (${account.id}, ${table}, 'cell', ${target}::jsonb, 'UTC', false, false, 1, ${state}) returning id`)
     const id = stored?.id ?? 0
@@ -1020,7 +1020,7 @@ describe('a job that was interrupted', () => {
     ['in the middle of the swap', 'rename column', 'running'],
   ])('%s resumes, and may run twice', async (_, at, state) => {
     const table = await tableOf({ type: 'text' }, [])
-    await app.db.execute(
+    await app.db.write(
       sql([
         `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 12000) i`,
       ] as never),
@@ -1036,7 +1036,7 @@ describe('a job that was interrupted', () => {
     await Promise.all([run(body.job_id), run(body.job_id)].map((one) => one.catch(() => undefined)))
     await run(body.job_id)
     expect((await job(body.job_id)).body).toMatchObject({ state: 'done', error: null, failing: 0, fails: [] })
-    const [sum] = await app.db.query<{ n: number; total: number }>(
+    const [sum] = await app.db.read<{ n: number; total: number }>(
       sql([`select count(*) as n, sum(cell) as total from t${table}.records`] as never),
     )
     expect(sum).toEqual({ n: 12_001, total: (12_001 * 12_002) / 2 })
@@ -1050,12 +1050,12 @@ describe('a job that was interrupted', () => {
     const table = await tableOf({ type: 'text' }, ['1'])
     const { body } = await changeType(table, { type: 'number' })
     await begin(body.job_id)
-    await app.db.execute(
+    await app.db.write(
       sql`update field_conversions set attempts = 9, updated_at = updated_at - interval '11 minutes',
         checked_at = checked_at - interval '11 minutes' where id = ${body.job_id}`,
     )
     const jobs = async () =>
-      (await app.db.query(sql`select from pgboss.job where name = ${queue} and (data->>'conversion_id')::int = ${body.job_id}`)).length
+      (await app.db.read(sql`select from pgboss.job where name = ${queue} and (data->>'conversion_id')::int = ${body.job_id}`)).length
     const before = await jobs()
     await resumeAll(systemContext(app.deps))
     expect(await jobs()).toBe(before + 1)
@@ -1080,7 +1080,7 @@ async function readingAtTheSwap(table: number, converted: number, conversion: nu
     isSwapped = true
     await run(conversion)
   })
-  const [found] = await context.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+  const [found] = await context.db.read<{ version: number }>(sql`select version from tables where id = ${table}`)
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
   return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }
 }
@@ -1088,10 +1088,10 @@ async function readingAtTheSwap(table: number, converted: number, conversion: nu
 /** A context whose database fails at the first statement that contains the words, as if the process had died there. */
 function breakingAt(words: string) {
   const context = systemContext(app.deps)
-  const execute: typeof context.db.execute = (statement) => {
+  const write: typeof context.db.write = (statement) => {
     if (statement.text.includes(words)) throw new Error('the plug was pulled')
-    return context.db.execute(statement)
+    return context.db.write(statement)
   }
-  const db = new Proxy(context.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'write' ? write : Reflect.get(target, key)) })
   return { ...context, db }
 }

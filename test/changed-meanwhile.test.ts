@@ -32,7 +32,7 @@ async function changedBefore(table: number, words: string, change: () => Promise
     isChanged = true
     await change()
   })
-  const [found] = await context.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+  const [found] = await context.db.read<{ version: number }>(sql`select version from tables where id = ${table}`)
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
   return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }
 }
@@ -66,7 +66,7 @@ test.each(['12', '007', '', '-'])(
     const { context, ref } = await changedBefore(table, recordsOf(table), async () => {
       const { job_id } = await made(`/api/table/${table}/field/amount/changeType`, { type: 'text' })
       await runConversion(systemContext(app.deps), job_id)
-      await app.db.execute(sql`update ${raw(recordsOf(table))} set amount = ${text}`)
+      await app.db.write(sql`update ${raw(recordsOf(table))} set amount = ${text}`)
       await setTimeout(120)
     })
     const { value } = await query(context, ref, { fields: ['amount'], limit: 10, offset: 0 } as unknown as RecordsQuery)
@@ -105,7 +105,7 @@ describe('a count of the cells of a field', () => {
     const { job_id } = await made(`/api/table/${table}/field/cell/changeType`, { type: 'number', dry_run: true })
     const { context } = await changedBefore(table, 'as failing', () => change(table))
     await check(context, { conversion_id: job_id })
-    const [job] = await app.db.query<object>(
+    const [job] = await app.db.read<object>(
       sql`select coalesce(exact_state, state) as state, error from field_conversions where id = ${job_id}`,
     )
     expect(job).toEqual({ state: 'cancelled', error })
@@ -129,7 +129,7 @@ describe('a statement that fails again although nobody changes the table', () =>
   /** Drops a column behind the service's back, so that every statement with the column fails. */
   async function broken() {
     const table = await tableOf([NAME, PICK, { name: 'Amount', type: 'number' }], [{ name: 'a', pick: 'Open', amount: 1 }])
-    await app.db.execute(sql([`alter table ${recordsOf(table)} drop column amount`] as unknown as TemplateStringsArray))
+    await app.db.write(sql([`alter table ${recordsOf(table)} drop column amount`] as unknown as TemplateStringsArray))
     return { path: `/api/table/${table}`, as: app.as(account.keys.account) }
   }
 

@@ -6,8 +6,9 @@ import { examine } from '../scripts/doctor/doctor.ts'
 import type { TableDef } from '../src/fields/definition.ts'
 import { largeTablesOnNodes } from '../src/indexes/elsewhere.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { type Database, recordsOf, type Statement, sql } from '../src/platform/database/database.ts'
+import { type Database, recordsOf, sql } from '../src/platform/database/database.ts'
 import { openNodes } from '../src/platform/database/nodes/nodes.ts'
+import type { Statement } from '../src/platform/database/statement.ts'
 import { insertRows } from '../src/records/rows.ts'
 import { updateRow } from '../src/records/update-row.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
@@ -32,11 +33,12 @@ test('while the coordinator is away, the log says once that the nodes were not r
   const warn = vi.fn()
   const nodes = openNodes({}, { size: 1, observe: () => () => {}, silentMs: undefined, log: { info: vi.fn(), warn } })
   let asked = 0
-  const readShort = async () => {
+  const read = async ({ isShort }: Statement) => {
+    if (!isShort) return [{}]
     asked++
     throw new Error('Connection terminated')
   }
-  await nodes.follow({ query: async () => [{}], readShort } as unknown as Database)
+  await nodes.follow({ read } as unknown as Database)
   await vi.advanceTimersByTimeAsync(5_000)
   await nodes.close()
   vi.useRealTimers()
@@ -88,7 +90,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
   }
   /** Counts the records in a statement on records alone, which the node is asked. */
   const countOnNode = async (tableId: number) => {
-    const [row] = await app.db.records(tableId).query<{ n: number }>(sql`select count(*) as n from ${recordsOf(tableId)}`)
+    const [row] = await app.db.records(tableId).read<{ n: number }>(sql`select count(*) as n from ${recordsOf(tableId)}`)
     return row?.n
   }
   const titles = async (tableId: number) => {

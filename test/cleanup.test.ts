@@ -12,7 +12,7 @@ const TABLES = ['sessions', 'rate_windows', 'idempotency_keys', 'invites', 'pass
 async function counts() {
   const rows: Record<string, number> = {}
   for (const table of TABLES) {
-    const [row] = await app.db.query<{ count: number }>({ text: `select count(*) from ${table}`, values: [] } as never)
+    const [row] = await app.db.read<{ count: number }>({ text: `select count(*) from ${table}`, values: [] } as never)
     rows[table] = row?.count ?? 0
   }
   return rows
@@ -25,11 +25,11 @@ test('deletes expired rows, and keeps the others', async () => {
   await app.as(keys.account).post('/api/spaces/create', { name: 'Kept' }, { 'idempotency-key': 'a' })
   await app.as(null).post('/api/auth/login', { email: 'nobody@example.com', password: 'wrong' })
   for (const table of ['invites', 'password_resets'])
-    await app.db.execute(
+    await app.db.write(
       sql`insert into ${ident(table)} (user_id, token_hash, expires_at) values (${owner.id}, 'a'::bytea, now() + interval '1 day')`,
     )
   // As the previous release writes it.
-  await app.db.execute(sql`insert into login_failures (email, failures, last_failed_at) values ('nobody@example.com', 1, now())`)
+  await app.db.write(sql`insert into login_failures (email, failures, last_failed_at) values ('nobody@example.com', 1, now())`)
   const before = await counts()
   expect(Object.values(before).every((rows) => rows > 0)).toBe(true)
 

@@ -143,7 +143,7 @@ describe('a comment', () => {
     expect(body.attachments).toEqual([file])
     const isDropped = async () =>
       (
-        await app.db.query<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${file.path}`)
+        await app.db.read<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${file.path}`)
       )[0]?.dropped
     expect(await isDropped()).toBe(false)
     for (const attachments of [[], 'x'])
@@ -203,7 +203,7 @@ describe('a comment', () => {
       expect((await app.as(caller).post(`${comment}/delete`)).status).toBe(404)
       expect((await app.as(caller).get(`${record.path}/comments/get`)).status).toBe(404)
     }
-    await app.db.execute(sql`update record_comments set created_at = created_at - interval '16 minutes' where id = ${body.id}`)
+    await app.db.write(sql`update record_comments set created_at = created_at - interval '16 minutes' where id = ${body.id}`)
     expect(await app.as(account.member).post(`${comment}/update`, { content: 'Late' })).toMatchObject({
       status: 403,
       body: { message: 'Comment can no longer be edited' },
@@ -234,8 +234,8 @@ describe('a comment', () => {
     await as.post(`${record.follow}/${record.record_id}/subscribe`)
     await as.post(`${record.path}/delete`)
     expect((await as.get(`${record.path}/comments/get`)).status).toBe(404)
-    expect(await app.db.query(sql`select 1 from record_comments where table_id = ${record.table_id}`)).toEqual([])
-    expect(await app.db.query(sql`select 1 from subscriptions where table_id = ${record.table_id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from record_comments where table_id = ${record.table_id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from subscriptions where table_id = ${record.table_id}`)).toEqual([])
   })
 
   test('leaves nothing behind if its record is deleted at the same moment', async () => {
@@ -246,7 +246,7 @@ describe('a comment', () => {
     const [gone, ...written] = await Promise.all([as.post(`${record.path}/delete`), ...writing])
     expect(gone.status).toBe(200)
     for (const { status } of written) expect([200, 404]).toContain(status)
-    expect(await app.db.query(sql`select 1 from record_comments where table_id = ${record.table_id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from record_comments where table_id = ${record.table_id}`)).toEqual([])
   })
 })
 

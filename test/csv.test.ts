@@ -26,7 +26,7 @@ const exportCsv = (caller: Caller, table: number, query = '') => app.as(caller).
 const rowsOf = async (account: TestAccount, table: number, fields?: string[]) =>
   (await app.as(account.keys.account).post(`/api/table/${table}/records/query`, { limit: 1_000, ...(fields && { fields }) })).body
 const countOf = async (table: number) => {
-  const [row] = await app.db.query<{ count: number }>(sql`select count(*) from ${recordsOf(table)}`)
+  const [row] = await app.db.read<{ count: number }>(sql`select count(*) from ${recordsOf(table)}`)
   return row?.count
 }
 const temporaryFolder = join(app.settings.dataDir, 'tmp')
@@ -37,7 +37,7 @@ async function openTemporaryFiles(): Promise<string[]> {
   return targets.filter((target) => target.startsWith(temporaryFolder))
 }
 const stagingOf = async (table: number) =>
-  (await app.db.query<{ name: string | null }>(sql`select to_regclass(${`t${table}.import`})::text as name`))[0]
+  (await app.db.read<{ name: string | null }>(sql`select to_regclass(${`t${table}.import`})::text as name`))[0]
 
 describe('an export', () => {
   test('writes every type of cell in a form that an import reads back unchanged', async () => {
@@ -157,7 +157,7 @@ describe('an export', () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Notes', type: 'long_text' }])
     // This is more than the buffers of both ends hold.
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into ${recordsOf(table)} (name, notes, created_at, updated_at)
       select 'N' || i, repeat('x', 5000), now(), now() from generate_series(1, 8000) i`)
     const as = app.as(account.owner)
@@ -182,7 +182,7 @@ describe('an export', () => {
   test('leaves no file behind, neither at its end nor when the reader hangs up', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Notes', type: 'long_text' }])
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into ${recordsOf(table)} (name, notes, created_at, updated_at)
       select 'N' || i, repeat('x', 5000), now(), now() from generate_series(1, 4000) i`)
     const hangsUp = await fetch(`${app.url}/api/table/${table}/export.csv`, {
@@ -265,21 +265,21 @@ describe('an import', () => {
   test('reads none of the many records with an ambiguous title, looks up each title once, and uses the index on titles', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into ${recordsOf(table.other)} (name, created_at, updated_at)
       select case when i % 2 = 0 then 'Acme' else 'N' || i end, now(), now() from generate_series(1, 20000) i
       union all select 'İstanbul', now(), now() union all select 'acme', now(), now() order by 1`)
-    await app.db.execute(sql`create index on ${recordsOf(table.other)} (lower(name) nulls first, id)`)
-    await app.db.execute(sql`analyze ${recordsOf(table.other)}`)
+    await app.db.write(sql`create index on ${recordsOf(table.other)} (lower(name) nulls first, id)`)
+    await app.db.write(sql`analyze ${recordsOf(table.other)}`)
     const asked: { rows: number; plan: string }[] = []
-    const query: typeof app.db.query = async (statement) => {
-      const plan = await app.db.query<Record<string, string>>(sql`explain ${statement}`)
-      const rows = await app.db.query(statement)
+    const read: typeof app.db.read = async (statement) => {
+      const plan = await app.db.read<Record<string, string>>(sql`explain ${statement}`)
+      const rows = await app.db.read(statement)
       asked.push({ rows: rows.length, plan: plan.map((line) => Object.values(line)[0]).join('\n') })
       return rows as never
     }
     const lookup = (await tableDefinitions(app.db, [table.id])).get(table.id)?.fields.find(({ id }) => id === 'lookup') ?? null
-    const namedBy = namedRecords({ records: () => ({ ...app.db, query }) }, [null, lookup])
+    const namedBy = namedRecords({ records: () => ({ ...app.db, read }) }, [null, lookup])
     const rows = ['Acme', 'acme', 'İstanbul', 'istanbul', 'N7', `Target (${table.target})`].map((name) => ({ cells: ['x', name] }))
     const first = (await namedBy(rows)).get(table.other)
     expect(first?.titles).toEqual(new Map([[table.target, 'Target']]))
@@ -502,22 +502,18 @@ describe('while a file is sent', () => {
   test('its sender may lose the right to write, and has then imported nothing', async () => {
     const account = await app.account()
     const isUsed = (key: string) => async () =>
-      (await app.db.query(sql`select from api_keys where token_hash = ${tokenHash(key)} and last_used_at is not null`)).length > 0
+      (await app.db.read(sql`select from api_keys where token_hash = ${tokenHash(key)} and last_used_at is not null`)).length > 0
     const asMember = (role: string) => `/api/space/${account.space}/member/${account.member.id}/${role}`
     const asOwner = app.as(account.owner)
     const losses: [(key: string) => Promise<unknown>, number, string][] = [
-      [(key) => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`), 401, 'The API key is not valid'],
-      [
-        (key) => app.db.execute(sql`update api_keys set read_only = true where token_hash = ${tokenHash(key)}`),
-        403,
-        'API key is read-only',
-      ],
+      [(key) => app.db.write(sql`delete from api_keys where token_hash = ${tokenHash(key)}`), 401, 'The API key is not valid'],
+      [(key) => app.db.write(sql`update api_keys set read_only = true where token_hash = ${tokenHash(key)}`), 403, 'API key is read-only'],
       [() => asOwner.post(asMember('update'), { role: 'viewer' }), 403, 'Not authorized'],
       [() => asOwner.post(asMember('remove')), 403, 'Not authorized'],
     ]
     for (const [lose, status, message] of losses)
       for (const query of ['', '?async=true']) {
-        await app.db.execute(sql`
+        await app.db.write(sql`
           insert into space_members (space_id, user_id, account_id, role) values (${account.space}, ${account.member.id}, ${account.id}, 'member')
           on conflict (space_id, user_id) do update set role = 'member'`)
         const table = await tableOf(account, [TEXT], `Lost ${message} ${status} ${Math.random()}`)
@@ -532,8 +528,8 @@ describe('while a file is sent', () => {
         expect(await countOf(table)).toBe(0)
         expect(await stagingOf(table)).toEqual({ name: null })
       }
-    expect(await app.db.query(sql`select from record_imports where account_id = ${account.id}`)).toEqual([])
-    expect(await app.db.query(sql`select from audit_entries where account_id = ${account.id} and action = 'records.imported'`)).toEqual([])
+    expect(await app.db.read(sql`select from record_imports where account_id = ${account.id}`)).toEqual([])
+    expect(await app.db.read(sql`select from audit_entries where account_id = ${account.id} and action = 'records.imported'`)).toEqual([])
   })
 
   test('a client that disconnects has imported nothing, and the next import may begin at once', async () => {
@@ -569,7 +565,7 @@ describe('while a file is sent', () => {
   test('the staged rows of a crashed process are swept', async () => {
     const account = await app.account()
     const table = await tableOf(account)
-    await app.db.execute({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)
+    await app.db.write({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)
     await sweepStaging(systemContext(app.deps))
     expect(await stagingOf(table)).toEqual({ name: null })
   })

@@ -134,7 +134,7 @@ describe('a file that was removed from a field', () => {
     await removeFile(file)
     await sweepAfter(9 * DAYS)
     expect(await isStored(file.path)).toBe(true)
-    await app.db.execute(sql`update stored_files set dropped_at = dropped_at - interval '10 days' where path = ${file.path}`)
+    await app.db.write(sql`update stored_files set dropped_at = dropped_at - interval '10 days' where path = ${file.path}`)
     expect((await listed()).body).toEqual([])
     expect((await restore(file)).status).toBe(404)
     await sweepAfter(1)
@@ -225,14 +225,14 @@ describe('the files of a deleted field', () => {
     await posted(account.admin, `${table.path}/field/files/delete`)
     await posted(account.admin, `${table.path}/delete`)
     await dropOfField(systemContext(app.deps), { table_id: table.id, field_id: 'files' })
-    await app.db.execute(sql`update tables set deleted_at = null where id = ${table.id}`)
+    await app.db.write(sql`update tables set deleted_at = null where id = ${table.id}`)
     expect([await statusOf(file), (await listed()).body]).toEqual([200, []])
   })
 
   test('are enqueued with the deletion, and only for a field of files', async () => {
     const { account, table } = await setUp()
     const jobs = () =>
-      app.db.query(sql`select data from pgboss.job where name = 'files.drop-unused' and data->>'table_id' = ${String(table.id)}`)
+      app.db.read(sql`select data from pgboss.job where name = 'files.drop-unused' and data->>'table_id' = ${String(table.id)}`)
     await posted(account.admin, `${table.path}/field/name/delete`)
     expect(await jobs()).toEqual([])
     await posted(account.admin, `${table.path}/field/more/delete`)
@@ -274,7 +274,7 @@ describe('a file that was removed from a task', () => {
     expect(stored.attachments).toEqual([b, a])
     const after = await app.db.prisma.task.findFirstOrThrow({ where: { id: task.id }, select: { version: true } })
     expect(after.version).toBe(version + 2)
-    const events = await app.db.query(sql`select type from events where task_id = ${task.id} and type = 'task.updated'`)
+    const events = await app.db.read(sql`select type from events where task_id = ${task.id} and type = 'task.updated'`)
     expect(events).toHaveLength(3)
   })
 
@@ -316,7 +316,7 @@ describe('dropped files', () => {
   test('are listed in pages, latest first', async () => {
     const { account, add, removeFile, listed } = await setUp()
     for (const name of ['a', 'b', 'c']) await removeFile(await add(name))
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update stored_files set dropped_at = dropped_at - case name when 'a' then interval '2 s' when 'b' then interval '1 s' else interval '0 s' end
       where space_id = ${account.space}`)
     expect(namesOf(await listed())).toEqual(['c', 'b', 'a'])
@@ -370,7 +370,7 @@ describe('dropped files', () => {
     await removeFile(file)
     await posted(account.admin, `${table.path}/delete`)
     expect([(await listed()).body, (await restore(file)).status, await droppedStatusOf(file, account.admin)]).toEqual([[], 404, 404])
-    await app.db.execute(sql`update tables set deleted_at = null where id = ${table.id}`)
+    await app.db.write(sql`update tables set deleted_at = null where id = ${table.id}`)
     expect((await restore(file)).status).toBe(200)
   })
 
@@ -378,7 +378,7 @@ describe('dropped files', () => {
     const { account, table, other, add, removeFile, statusOf, listed } = await setUp()
     const [used, unused] = [await add('used'), await add('unused')]
     await posted(account.member, `${table.path}/record/${other}/update`, { data: { files: [used] } })
-    await app.db.execute(sql`update stored_files set was_held = false, is_shared = null where space_id = ${account.space}`)
+    await app.db.write(sql`update stored_files set was_held = false, is_shared = null where space_id = ${account.space}`)
     for (const file of [used, unused]) await removeFile(file)
     expect([await statusOf(used), await statusOf(unused)]).toEqual([200, 404])
     expect(namesOf(await listed())).toEqual(['unused'])

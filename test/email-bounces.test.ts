@@ -111,17 +111,17 @@ describe('a failure message', () => {
     const { sent } = await desk()
     const { id, metadata } = await sent('ann@customer.example', 'bob@customer.example')
     const setBob = (status: string) =>
-      app.db.execute(sql`
+      app.db.write(sql`
         update record_comments set metadata = jsonb_set(metadata, '{recipients,1,status}', to_jsonb(${status}::text)) where id = ${id}`)
     await setBob('queued')
     const raw = failure('bob@customer.example', '550 5.1.1 User unknown').join('\r\n')
     await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body: raw, headers: { 'content-type': 'text/raw' } })
     const readOnce = () =>
-      app.db.query(sql`
+      app.db.read(sql`
         select id from pgboss.job where name = 'email.receive' and (state in ('retry', 'completed') or retry_count > 0)
           and (data->>'id')::int = (select max(id) from inbound_emails)`)
     await expect.poll(readOnce).toHaveLength(1)
-    const [open] = await app.db.query<{ id: number }>(sql`select inbound_email_id as id from inbound_verdicts where verdict is null`)
+    const [open] = await app.db.read<{ id: number }>(sql`select inbound_email_id as id from inbound_verdicts where verdict is null`)
     expect(await metadata()).toMatchObject({ status: 'sent', recipients: [{ status: 'sent' }, { status: 'queued' }] })
     await setBob('sent')
     // The job is repeated after some seconds.
@@ -146,8 +146,8 @@ describe('a recipient whose outcome was unknown', () => {
   async function tokens(id: number) {
     const reply = (0x1000000000000000n + BigInt(id)).toString(16)
     const pixel = `pixel-of-the-mail-with-the-id-${id}`
-    await app.db.execute(sql`update reply_tokens set token_hash = ${tokenHash(reply)} where comment_id = ${id}`)
-    await app.db.execute(sql`update outbound_emails set pixel_token_hash = ${tokenHash(pixel)} where comment_id = ${id}`)
+    await app.db.write(sql`update reply_tokens set token_hash = ${tokenHash(reply)} where comment_id = ${id}`)
+    await app.db.write(sql`update outbound_emails set pixel_token_hash = ${tokenHash(pixel)} where comment_id = ${id}`)
     return { address: `reply-${reply}@reply.example.net`, path: `/email/pixel/${pixel}.png` }
   }
 

@@ -477,7 +477,7 @@ describe('images', () => {
     const { preview, table } = await desk()
     const html = `<p>a</p><img src="${dataUrl('image/png', PNG)}" alt="b" />`
     expect(await preview({ body: html })).toMatchObject({ html, text: 'a\n\nb', problems: [] })
-    expect(await app.db.query(sql`select 1 from stored_files where table_id = ${table}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from stored_files where table_id = ${table}`)).toEqual([])
   })
 
   test('as text stay text', async () => {

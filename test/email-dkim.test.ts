@@ -109,7 +109,7 @@ describe('an integration with a DKIM key', () => {
 
     expect((await update({ dkim: null })).body).toMatchObject({ dkim: null, dkim_record: null })
     expect(await send()).not.toContain('DKIM-Signature')
-    const changes = await app.db.query<{ detail: { changed: string[] } }>(
+    const changes = await app.db.read<{ detail: { changed: string[] } }>(
       sql`select detail from audit_entries where action = 'integration.updated' and account_id = ${account.id} order by id`,
     )
     expect(changes.map(({ detail }) => detail.changed)).toEqual([['dkim'], ['label'], ['dkim'], ['dkim']])
@@ -134,9 +134,7 @@ describe('an integration with a DKIM key', () => {
   test('has its key encrypted, and a rotation of SECRET_KEY encrypts it again', async () => {
     const { created, send } = await integration()
     const stored = async () => {
-      const rows = await app.db.query<{ key: Buffer }>(
-        sql`select dkim_key_encrypted as key from smtp_integrations where id = ${created.id}`,
-      )
+      const rows = await app.db.read<{ key: Buffer }>(sql`select dkim_key_encrypted as key from smtp_integrations where id = ${created.id}`)
       return rows[0]?.key as Buffer
     }
     const before = await stored()
@@ -151,7 +149,7 @@ describe('an integration with a DKIM key', () => {
 
   test('lets mails wait while its key cannot be read', async () => {
     const { account, admin, as, created, records, table, update } = await integration()
-    await app.db.execute(sql`update smtp_integrations set dkim_key_encrypted = '\\x0102'::bytea where id = ${created.id}`)
+    await app.db.write(sql`update smtp_integrations set dkim_key_encrypted = '\\x0102'::bytea where id = ${created.id}`)
     const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
     await as.post('/api/email/send', { ...mail, to: ['ben@customer.example'], subject: 'Waits' })
     const failing = async () => (await admin.get(`/api/space/${account.space}/smtp/list`)).body[0].failing?.message

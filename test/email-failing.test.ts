@@ -89,10 +89,10 @@ test('a server that refuses connections is tried again, one mail at a time, and 
   // The mails that were under way when the first one failed have ended.
   await untilNoneIsOnItsWay(app)
   const before = smtp.connections
-  await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
+  await app.db.write(sql`update smtp_integrations set paused_until = localtimestamp`)
   await expect.poll(() => smtp.connections).toBe(before + 1)
   await expect
-    .poll(async () => (await app.db.query(sql`select 1 from smtp_integrations where paused_until > localtimestamp`)).length)
+    .poll(async () => (await app.db.read(sql`select 1 from smtp_integrations where paused_until > localtimestamp`)).length)
     .toBe(1)
   expect(smtp.connections).toBe(before + 1)
 
@@ -114,11 +114,11 @@ test.each([
   const failure = { kind: 'permanent', code: '554', enhanced: null, message: '554 No' } as const
   const pauses: number[] = []
   for (let index = 0; index < 5; index++) {
-    await app.db.execute(sql`update smtp_integrations set faults = ${faults}, paused_until = null where id = ${created.id}`)
+    await app.db.write(sql`update smtp_integrations set faults = ${faults}, paused_until = null where id = ${created.id}`)
     // In one transaction the time of the database stands still.
     await app.db.transaction(async () => {
       await markFailing(systemContext(app.deps), used, failure)
-      const [row] = await app.db.query<{ pause: number }>(
+      const [row] = await app.db.read<{ pause: number }>(
         sql`select extract(epoch from paused_until - localtimestamp)::float8 as pause from smtp_integrations where id = ${created.id}`,
       )
       pauses.push(row?.pause ?? 0)
@@ -143,7 +143,7 @@ test('a server that works again ends the fault with the next mail', async () => 
   await send('one')
   await expect.poll(async () => (await listed()).failing).not.toBeNull()
   smtp.onGreeting = {}
-  await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
+  await app.db.write(sql`update smtp_integrations set paused_until = localtimestamp`)
   await expect.poll(arrived).toEqual(['one'])
   await expect.poll(async () => (await listed()).failing).toBeNull()
 })
@@ -153,7 +153,7 @@ test('a mail is dropped when its integration has failed for two days', async () 
   const { send, listed, metadata } = await desk()
   const [old, young] = [await send('old'), await send('young')]
   await expect.poll(async () => (await listed()).failing).not.toBeNull()
-  await app.db.execute(sql`update outbound_emails set created_at = created_at - interval '49 hours' where comment_id = ${old}`)
+  await app.db.write(sql`update outbound_emails set created_at = created_at - interval '49 hours' where comment_id = ${old}`)
   await expect.poll(async () => (await metadata(old)).status).toBe('dropped')
   expect((await metadata(old)).error).toMatchObject({ code: 'INTEGRATION_FAILING', message: expect.stringContaining('554') })
   expect((await metadata(young)).status).toBe('queued')
@@ -161,10 +161,10 @@ test('a mail is dropped when its integration has failed for two days', async () 
 
 test('a mail whose tokens no SECRET_KEY can read waits for two days, whatever its attempts, and holds back no other', async () => {
   const { created, send, metadata, listed } = await desk()
-  const pause = (until: object) => app.db.execute(sql`update smtp_integrations set paused_until = ${until} where id = ${created.id}`)
+  const pause = (until: object) => app.db.write(sql`update smtp_integrations set paused_until = ${until} where id = ${created.id}`)
   await pause(sql`localtimestamp + interval '1 hour'`)
   const [lost, found, other] = [await send('lost'), await send('found'), await send('other')]
-  await app.db.execute(sql`
+  await app.db.write(sql`
     update outbound_emails set attempts = 6, tokens_encrypted = tokens_encrypted || '\\x00'::bytea where comment_id in (${lost}, ${found})`)
   await pause(sql`null`)
   await expect.poll(arrived).toEqual(['other'])
@@ -174,9 +174,9 @@ test('a mail whose tokens no SECRET_KEY can read waits for two days, whatever it
       .toMatchObject({ status: 'queued', error: { code: 'TOKENS_UNREADABLE', message: expect.stringContaining('SECRET_KEY') } })
   expect([(await listed()).failing, (await metadata(other)).status]).toEqual([null, 'sent'])
   // The operator brings back the key of one of them. The other has waited for long enough.
-  await app.db.execute(sql`
+  await app.db.write(sql`
     update outbound_emails set tokens_encrypted = substr(tokens_encrypted, 1, length(tokens_encrypted) - 1), due_at = created_at where comment_id = ${found}`)
-  await app.db.execute(sql`
+  await app.db.write(sql`
     update outbound_emails set created_at = created_at - interval '49 hours', due_at = created_at where comment_id = ${lost}`)
   await expect.poll(arrived).toEqual(['other', 'found'])
   await expect.poll(() => metadata(lost)).toMatchObject({ status: 'dropped', error: { code: 'TOKENS_UNREADABLE' } })

@@ -130,8 +130,7 @@ test('mails that share a connection with one that hangs go over another', async 
   // From now on each connection takes several mails at once.
   await sendMany(10, 'quick')
   await expect.poll(() => arrived().length).toBe(10)
-  const pausedUntil = (time: object) =>
-    app.db.execute(sql`update smtp_integrations set paused_until = ${time} where id = ${integration.id}`)
+  const pausedUntil = (time: object) => app.db.write(sql`update smtp_integrations set paused_until = ${time} where id = ${integration.id}`)
   await pausedUntil(sql`localtimestamp + interval '1 hour'`)
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
   smtp.on.recipient = () => {
@@ -242,8 +241,8 @@ test('a mail that was queued by the previous release is sent', async () => {
   await send('first')
   const id = await send('second')
   await expect.poll(arrived).toEqual(['first'])
-  await app.db.execute(sql`update outbound_emails set due_at = null where comment_id = ${id}`)
-  await app.db.execute(sql`update smtp_integrations set rate_at = null`)
+  await app.db.write(sql`update outbound_emails set due_at = null where comment_id = ${id}`)
+  await app.db.write(sql`update smtp_integrations set rate_at = null`)
   await app.deps.jobs.send({ name: 'email.send' } as never, { comment_id: id })
   await expect.poll(arrived).toEqual(['first', 'second'])
 })

@@ -146,7 +146,7 @@ describe('texts that the database would refuse', () => {
     const lines = report('ann@customer.example', messageId).map((line) => line.replace('no such user', words))
     expect(await post(...fromServer(address), ...lines)).toEqual([])
     expect(await status()).toBe('bounced')
-    const [row] = await app.db.query<{ message: string }>(sql`
+    const [row] = await app.db.read<{ message: string }>(sql`
       select metadata->'error'->>'message' as message from record_comments where metadata->>'messageId' = ${messageId}`)
     expect(row?.message).toBe(message)
   })
@@ -368,7 +368,7 @@ test('a message that deadlocks with a deletion of its record is read again', asy
   await deletion.end()
   const job = async () =>
     (
-      await app.db.query<{ state: string }>(sql`select state from pgboss.job where name = 'email.receive' order by created_on desc limit 1`)
+      await app.db.read<{ state: string }>(sql`select state from pgboss.job where name = 'email.receive' order by created_on desc limit 1`)
     )[0]?.state
   await expect.poll(job).toMatch(/retry|completed/)
   // The job is repeated after some seconds, unless the deletion was ended.
@@ -415,15 +415,15 @@ test('large messages that take long delay no others', async () => {
     const response = await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body, headers })
     expect(response.status).toBe(200)
   }
-  const waiting = async () => (await app.db.query(sql`select id from inbound_emails where processed_at is null`)).length
+  const waiting = async () => (await app.db.read(sql`select id from inbound_emails where processed_at is null`)).length
   await app.db.transaction(async () => {
-    await app.db.query(sql`select token_hash from reply_tokens where table_id = ${held.table} for update`)
+    await app.db.read(sql`select token_hash from reply_tokens where table_id = ${held.table} for update`)
     for (let index = 0; index < 3; index++)
       await post(
         `To: ${held.address}\r\nMessage-ID: <${index}@customer.example>\r\n\r\n${`${'A long line. '.repeat(60)}\r\n`.repeat(1_500)}`,
       )
     await post(`To: ${other.address}\r\nMessage-ID: <short@customer.example>\r\n\r\nA short answer.\r\n`)
-    const answers = () => app.db.query(sql`select content from record_comments where table_id = ${other.table} and type = 'email_in'`)
+    const answers = () => app.db.read(sql`select content from record_comments where table_id = ${other.table} and type = 'email_in'`)
     await expect.poll(answers).toEqual([{ content: 'A short answer.' }])
     expect(await waiting()).toBe(3)
   })

@@ -35,12 +35,12 @@ afterAll(async () => {
 
 /** As if a minute had passed: the lease of the killed worker has expired. */
 const expire = (id: number) =>
-  app.db.execute(sql`update outbound_emails set leased_until = leased_until - interval '2 minutes', attempted_at = attempted_at - interval '2 minutes'
+  app.db.write(sql`update outbound_emails set leased_until = leased_until - interval '2 minutes', attempted_at = attempted_at - interval '2 minutes'
     where comment_id = ${id}`)
 
 const metadata = async (id: number) =>
   (
-    await app.db.query<{ metadata: { status: string; error: { code: string } | null } }>(
+    await app.db.read<{ metadata: { status: string; error: { code: string } | null } }>(
       sql`select metadata from record_comments where id = ${id}`,
     )
   )[0]?.metadata

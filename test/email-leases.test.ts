@@ -27,7 +27,7 @@ const app = await testApp()
 
 /** An account that has mails waiting for each of some integrations. */
 async function waiting(mails: number, integrations: object[]) {
-  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  await app.db.write(sql`update outbound_emails set due_at = null`)
   const account = await app.account()
   const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
   for (const integration of integrations) {
@@ -43,7 +43,7 @@ async function waiting(mails: number, integrations: object[]) {
 
 const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 60, places: [], unreachedIds: [], ...load })
 const passTime = (seconds: number) =>
-  app.db.execute(sql`
+  app.db.write(sql`
     update outbound_emails set leased_until = leased_until - ${seconds} * interval '1 second', attempted_at = attempted_at - ${seconds} * interval '1 second'`)
 async function otherClient(): Promise<pg.Client> {
   const client = new pg.Client((await testDatabase()).connection)
@@ -57,8 +57,8 @@ test('a worker that stops gives back the mails that it has not handed over', asy
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await once(silent, 'listening')
   await waiting(3, [{ port: (silent.address() as AddressInfo).port }])
-  const underWay = async () => (await app.db.query(sql`select 1 from outbound_emails where leased_until is not null`)).length
-  await app.db.execute(sql`update outbound_emails set leased_until = null`)
+  const underWay = async () => (await app.db.read(sql`select 1 from outbound_emails where leased_until is not null`)).length
+  await app.db.write(sql`update outbound_emails set leased_until = null`)
   const stop = startDispatcher(app.deps)
   await expect.poll(underWay).toBe(3)
   const startedAt = performance.now()
@@ -98,7 +98,7 @@ test('a lease expires unless it is renewed', async () => {
 test('a stamped mail is left to its worker for a minute', async () => {
   await waiting(1, [{}])
   const leased = await lease()
-  await app.db.execute(sql`update outbound_emails set attempted_at = localtimestamp where comment_id = ${leased[0]?.comment_id}`)
+  await app.db.write(sql`update outbound_emails set attempted_at = localtimestamp where comment_id = ${leased[0]?.comment_id}`)
   await passTime(40)
   expect(await lease()).toEqual([])
   await passTime(40)
@@ -115,7 +115,7 @@ test('an attempt that was given back, or has ended, is not stamped any more', as
   expect(await stampAttempts(context(), leased, false)).toEqual(['lost', 'lost'])
   await expect(stampAttempt(context(), leased[0])).rejects.toThrow(LeaseLost)
   // Their outcome would be unknown, and they would never be sent.
-  expect(await app.db.query(sql`select from outbound_emails where due_at is not null and attempted_at is not null`)).toEqual([])
+  expect(await app.db.read(sql`select from outbound_emails where due_at is not null and attempted_at is not null`)).toEqual([])
 })
 
 test('the integrations of an account take turns, and so do accounts', async () => {
@@ -136,7 +136,7 @@ test('connections that wait for their server take no places, but their account c
   const open = Array(200).fill({ accountId: flood, isWaiting: true })
   expect(await lease({ places: open, fullAccountIds: [flood] })).toEqual([])
   const other = await waiting(1, [{}])
-  await app.db.execute(sql`update outbound_emails set due_at = created_at where account_id = ${flood}`)
+  await app.db.write(sql`update outbound_emails set due_at = created_at where account_id = ${flood}`)
   expect((await lease({ places: open, limit: 1 })).map(({ account_id }) => account_id)).toEqual([other])
   expect(await lease({ places: open })).toHaveLength(4)
   expect([fullAccounts(open), freePlaces(open), hasRoom(open, flood)]).toEqual([[], 60, true])
@@ -171,14 +171,14 @@ test('the rate of an integration is for all workers together', async () => {
   const leased = (await Promise.all([lease(), lease()])).flat()
   expect(leased).toHaveLength(2)
   expect(await lease()).toEqual([])
-  await app.db.execute(sql`update smtp_integrations set rate_at = rate_at - interval '500 milliseconds'`)
+  await app.db.write(sql`update smtp_integrations set rate_at = rate_at - interval '500 milliseconds'`)
   expect(await lease()).toHaveLength(1)
 })
 
 test('a mail that another transaction has locked is left for later, and delays no other', async () => {
   await waiting(2, [{}])
   const [first, second] = (
-    await app.db.query<{ id: number }>(sql`select comment_id as id from outbound_emails where due_at is not null order by 1`)
+    await app.db.read<{ id: number }>(sql`select comment_id as id from outbound_emails where due_at is not null order by 1`)
   ).map(({ id }) => id)
   const other = await otherClient()
   await other.query('begin')
@@ -197,15 +197,15 @@ test('a mail that another transaction has locked is left for later, and delays n
 test('workers lock the integrations that have a rate in the order of their ids', async () => {
   await waiting(1, Array(6).fill({ rate_per_minute: 60 }))
   // Those that come last are due first.
-  await app.db.execute(sql`update outbound_emails set due_at = due_at - smtp_integration_id * interval '1 second' where due_at is not null`)
+  await app.db.write(sql`update outbound_emails set due_at = due_at - smtp_integration_id * interval '1 second' where due_at is not null`)
   const [lowest, ...others] = (
-    await app.db.query<{ id: number }>(sql`select smtp_integration_id as id from outbound_emails where due_at is not null order by 1`)
+    await app.db.read<{ id: number }>(sql`select smtp_integration_id as id from outbound_emails where due_at is not null order by 1`)
   ).map(({ id }) => id)
   const other = await otherClient()
   await other.query('begin')
   await other.query('select 1 from smtp_integrations where id = $1 for update', [lowest])
   const leasing = lease()
-  const isWaiting = () => app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+  const isWaiting = () => app.db.read(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
   await expect.poll(isWaiting).toHaveLength(1)
   // The worker that waits for the first has locked none of the others.
   await other.query('select 1 from smtp_integrations where id = any($1) for update nowait', [others])
@@ -218,13 +218,13 @@ test('a rate of less than one mail in a second is kept, too', async () => {
   await waiting(2, [{ rate_per_minute: 7 }])
   expect(await lease()).toHaveLength(1)
   expect(await lease()).toEqual([])
-  await app.db.execute(sql`update smtp_integrations set rate_at = rate_at - interval '9 seconds'`)
+  await app.db.write(sql`update smtp_integrations set rate_at = rate_at - interval '9 seconds'`)
   expect(await lease()).toHaveLength(1)
 })
 
 test('a connection takes several mails of a quick server at once, in the order in which they are due', async () => {
   await waiting(7, [{ max_connections: 2 }])
-  const integrations = await app.db.query<{ id: number }>(
+  const integrations = await app.db.read<{ id: number }>(
     sql`select distinct smtp_integration_id as id from outbound_emails where due_at is not null`,
   )
   const mailsPerConnection = new Map(integrations.map(({ id }) => [id, 3]))
@@ -239,7 +239,7 @@ test('a connection takes several mails of a quick server at once, in the order i
   ])
   // Both connections are taken, also for a worker that knows nothing of the server.
   expect(await lease({ mailsPerConnection })).toEqual([])
-  await app.db.execute(sql`update outbound_emails set due_at = null, leased_until = null where lease = ${leased[0]?.lease}`)
+  await app.db.write(sql`update outbound_emails set due_at = null, leased_until = null where lease = ${leased[0]?.lease}`)
   expect(await lease()).toHaveLength(1)
 })
 
@@ -249,7 +249,7 @@ async function connected() {
   const [first] = (await lease()) as [Lease]
   const integrationId = first.smtp_integration_id
   const next = (most = 2) => leaseNext(systemContext(app.deps), { integrationId, lease: first.lease }, most)
-  const change = (assignment: object) => app.db.execute(sql`update smtp_integrations set ${assignment} where id = ${integrationId}`)
+  const change = (assignment: object) => app.db.write(sql`update smtp_integrations set ${assignment} where id = ${integrationId}`)
   return { first, next, change, integrationId }
 }
 
@@ -293,7 +293,7 @@ test('a connection never takes a mail again that it has given back', async () =>
   await releaseLeases(systemContext(app.deps), [first, ...(await next())])
   expect(await next(10)).toHaveLength(3)
   expect(ids(await lease())).toEqual([])
-  await app.db.execute(sql`update outbound_emails set leased_until = null`)
+  await app.db.write(sql`update outbound_emails set leased_until = null`)
   expect((await lease())[0]?.comment_id).toBe(first.comment_id)
 })
 
@@ -310,7 +310,7 @@ test('a connection leaves a mail that another transaction has locked for later',
 
 test('a connection takes one mail at once if the rate is limited, or the server was not reached', async () => {
   await waiting(4, [{ rate_per_minute: 120, max_connections: 3 }, { max_connections: 3 }])
-  const integrations = await app.db.query<{ id: number }>(
+  const integrations = await app.db.read<{ id: number }>(
     sql`select distinct smtp_integration_id as id from outbound_emails where due_at is not null order by 1`,
   )
   const [, unreached] = integrations.map(({ id }) => id)
@@ -324,8 +324,8 @@ test('attempts are stamped together; those of another worker, and of locked rows
   await waiting(4, [{ max_connections: 4 }])
   const leases = (await lease()) as [Lease, Lease, Lease, Lease]
   const [, lost, locked, deleted] = leases
-  await app.db.execute(sql`update outbound_emails set lease = lease + 1 where comment_id = ${lost.comment_id}`)
-  await app.db.execute(sql`delete from outbound_emails where comment_id = ${deleted.comment_id}`)
+  await app.db.write(sql`update outbound_emails set lease = lease + 1 where comment_id = ${lost.comment_id}`)
+  await app.db.write(sql`delete from outbound_emails where comment_id = ${deleted.comment_id}`)
   const other = await otherClient()
   await other.query('begin')
   await other.query('select 1 from outbound_emails where comment_id = $1 for update', [locked.comment_id])

@@ -52,7 +52,7 @@ test('a mail that was not answered leaves nothing behind, and is added once when
   first.client.write(content('two'))
   await first.kill()
   expect(await first.client.answer()).toBe('closed')
-  expect(await app.db.query(sql`select id from inbound_emails where raw::text like '%' || encode('Text of two', 'hex') || '%'`)).toEqual([])
+  expect(await app.db.read(sql`select id from inbound_emails where raw::text like '%' || encode('Text of two', 'hex') || '%'`)).toEqual([])
 
   const second = await receiver(address)
   await sendTwice(second.client, address, 'two')

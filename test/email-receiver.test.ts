@@ -95,7 +95,7 @@ describe('a mail for a reply address', () => {
     })
     expect(sent.response).toMatch(/^250 2\.6\.0 /)
     // It is stored when the answer is there, whatever becomes of the process.
-    const [stored] = await app.db.query<{ raw: Buffer }>(sql`select raw from inbound_emails order by id desc limit 1`)
+    const [stored] = await app.db.read<{ raw: Buffer }>(sql`select raw from inbound_emails order by id desc limit 1`)
     expect(stored?.raw.toString()).toMatch(
       new RegExp(
         `^Return-Path: <ann@customer\\.example>\\r\\nDelivered-To: ${address.replaceAll('.', '\\.')}\\r\\nReceived: from \\S+ \\(\\[127\\.0\\.0\\.1\\]\\)\\r\\n\\tby reply\\.example\\.net with ESMTPS id \\w+;\\r\\n\\t.* \\+0000\\r\\n`,

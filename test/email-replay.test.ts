@@ -200,7 +200,7 @@ describe('the list', () => {
     const { id } = await post(reply(address, 'Yes'))
     expect((await app.as(keys.account).post(`/api/table/${table}/record/${record}/delete`)).status).toBe(200)
     expect(await list()).toEqual([])
-    expect(await app.db.query(sql`select id from inbound_emails where id = ${id}`)).toEqual([])
+    expect(await app.db.read(sql`select id from inbound_emails where id = ${id}`)).toEqual([])
   })
 })
 
@@ -278,7 +278,7 @@ describe('a replay', () => {
     const { id } = await post(withFile(address, 'Here is the plan'))
     const automatic = await post(reply(address, 'Away', ['Auto-Submitted: auto-replied']))
     const before = [await replies(), await list(), await notices()]
-    const files = () => app.db.query(sql`select path from stored_files where table_id = ${account.table} order by 1`)
+    const files = () => app.db.read(sql`select path from stored_files where table_id = ${account.table} order by 1`)
     const stored = await files()
     const results = [await replay({ id }), await replay({ id: automatic.id }), await replay({ id })]
     expect(results.map(({ read, changed, failed }) => [read, changed, failed])).toEqual(Array(3).fill([1, [], []]))
@@ -293,11 +293,11 @@ describe('a replay', () => {
     const { id } = await post(reply(address, 'Yes please'))
     const [comment] = await replies()
     // As a release that misread the message had left it.
-    await app.db.execute(sql`delete from record_comments where id = ${comment?.id}`)
-    await app.db.execute(sql`delete from notifications`)
-    await app.db.execute(sql`
+    await app.db.write(sql`delete from record_comments where id = ${comment?.id}`)
+    await app.db.write(sql`delete from notifications`)
+    await app.db.write(sql`
       update inbound_verdicts set verdict = ${misread}, reason = 'misread', comment_id = null, is_announced = false where inbound_email_id = ${id}`)
-    await app.db.execute(sql`update inbound_deliveries set comment_id = null where inbound_email_id = ${id}`)
+    await app.db.write(sql`update inbound_deliveries set comment_id = null where inbound_email_id = ${id}`)
     expect(await replay({ id })).toEqual({ read: 1, changed: [id], failed: [], verdicts: { comment: 1 } })
     const [again, ...others] = await replies()
     expect([again?.content, others, await notices()]).toEqual(['Yes please', [], 1])
@@ -317,11 +317,11 @@ describe('a replay', () => {
     await follow()
     const { id } = await post(withFile(address, 'Here is the plan'))
     const [comment] = await replies()
-    await app.db.execute(sql`delete from notifications`)
-    await app.db.execute(sql`
+    await app.db.write(sql`delete from notifications`)
+    await app.db.write(sql`
       update record_comments set content = '', attachments = '[]', metadata = metadata || '{"autoReply": true, "visibleText": "", "kept": 1}'
       where id = ${comment?.id}`)
-    await app.db.execute(sql`update inbound_verdicts set verdict = 'automatic', is_announced = false where inbound_email_id = ${id}`)
+    await app.db.write(sql`update inbound_verdicts set verdict = 'automatic', is_announced = false where inbound_email_id = ${id}`)
     expect(await replay({ id })).toMatchObject({ changed: [id], verdicts: { comment: 1 } })
     const [corrected, ...others] = await replies()
     expect(others).toEqual([])
@@ -343,7 +343,7 @@ describe('a replay', () => {
     const { address, post, replies, list } = await thread()
     const { id } = await post(reply(address, 'Please delete this'))
     const [comment] = await replies()
-    await app.db.execute(sql`delete from record_comments where id = ${comment?.id}`)
+    await app.db.write(sql`delete from record_comments where id = ${comment?.id}`)
     expect(await replay({ id })).toMatchObject({ failed: [], verdicts: { dropped: 1 } })
     expect(await replies()).toEqual([])
     expect((await list())[0]).toMatchObject({ verdict: 'dropped', reason: 'Its comment was deleted', comment_ids: [] })
@@ -356,8 +356,8 @@ describe('a replay', () => {
     const raw = reply(address, 'From before the upgrade')
     const { id } = await post(raw)
     const [comment] = await replies()
-    await app.db.execute(sql`delete from inbound_verdicts where inbound_email_id = ${id}`)
-    await app.db.execute(sql`update inbound_deliveries set inbound_email_id = null where inbound_email_id = ${id}`)
+    await app.db.write(sql`delete from inbound_verdicts where inbound_email_id = ${id}`)
+    await app.db.write(sql`update inbound_deliveries set inbound_email_id = null where inbound_email_id = ${id}`)
     expect(await list()).toEqual([])
     expect(await replay({ id })).toMatchObject({ failed: [], verdicts: { comment: 1 } })
     expect((await replies()).map(({ id }) => id)).toEqual([comment?.id])
@@ -368,9 +368,9 @@ describe('a replay', () => {
 
   test('takes all messages since an instant, also while they are read for the first time, and leaves the rest', async () => {
     const { address, post, replies } = await thread()
-    await app.db.execute(sql`update inbound_emails set received_at = '2019-01-01 10:00:00'`)
+    await app.db.write(sql`update inbound_emails set received_at = '2019-01-01 10:00:00'`)
     const { id } = await post(reply(address, 'Old'))
-    await app.db.execute(sql`update inbound_emails set received_at = '2020-01-01 10:00:00' where id = ${id}`)
+    await app.db.write(sql`update inbound_emails set received_at = '2020-01-01 10:00:00' where id = ${id}`)
     const posts = Array.from({ length: 5 }, (_, n) =>
       fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body: reply(address, `New ${n}`) }),
     )
@@ -423,7 +423,7 @@ test('a message whose job was lost is read after an hour, and once', async () =>
   const hash = createHash('sha256')
     .update(/reply-([0-9a-f]+)@/.exec(address)?.[1] ?? '')
     .digest()
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into inbound_emails (raw, sha256, token_hashes, received_at)
     values (${raw}, ${createHash('sha256').update(raw).digest()}, ${[hash]}, localtimestamp - interval '2 hours')`)
   expect(await replies()).toEqual([])

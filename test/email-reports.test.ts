@@ -71,7 +71,7 @@ test('what a report is noted with is the instant when it came, also when it is r
   await report(delayed.map((line) => line.replace('Action: failed', 'Action: delayed')))
   expect((await metadata()).recipients[0].delay.at).toBe('2026-11-20 08:00:00')
   app.setClock(new Date('2026-11-22T10:00:00Z'))
-  const [stored] = await app.db.query<{ id: number }>(
+  const [stored] = await app.db.read<{ id: number }>(
     sql`select inbound_email_id as id from inbound_verdicts where table_id = ${table} order by 1 desc limit 1`,
   )
   expect(await replayMessages(systemContext(app.deps), { id: stored?.id ?? 0 })).toMatchObject({ read: 1, failed: [] })
@@ -86,7 +86,7 @@ test('the pause before the next attempt begins at the end of the last, however l
   const { body } = await as.post('/api/email/send', mail(['slow@customer.example']))
   const dueAt = async () =>
     (
-      await app.db.query<{ due_at: string; attempts: number }>(
+      await app.db.read<{ due_at: string; attempts: number }>(
         sql`select due_at, attempts from outbound_emails where comment_id = ${body.id} and attempts > 0`,
       )
     )[0]?.due_at
@@ -129,7 +129,7 @@ test('two reports at once about the same addresses in opposite orders do not blo
   const [ann, bob] = ['ann@customer.example', 'bob@customer.example']
   const mails = [await sent(ann, bob), await sent(bob, ann)]
   const before = await deadlocks()
-  await app.db.execute(
+  await app.db.write(
     sql`insert into email_suppressions (account_id, email, reason) values (${accountId}, ${ann}, 'hard_bounce'), (${accountId}, ${bob}, 'hard_bounce')`,
   )
   // The first report waits for the lock, then the second: if it held Bob's row while it waits for Ann's, it would block the first.
@@ -148,7 +148,7 @@ test('two reports at once about the same addresses in opposite orders do not blo
 
 /** How many statements on suppressions wait for a lock. */
 async function blocked(): Promise<number> {
-  const [row] = await app.db.query<{ waiting: number }>(sql`
+  const [row] = await app.db.read<{ waiting: number }>(sql`
     select count(*)::int as waiting from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query like '%email_suppressions%'`)
   return row?.waiting ?? 0
@@ -156,8 +156,8 @@ async function blocked(): Promise<number> {
 
 /** How many deadlocks the database has ended so far. */
 async function deadlocks(): Promise<number> {
-  await app.db.query(sql`select pg_stat_force_next_flush()`)
-  const [row] = await app.db.query<{ deadlocks: number }>(
+  await app.db.read(sql`select pg_stat_force_next_flush()`)
+  const [row] = await app.db.read<{ deadlocks: number }>(
     sql`select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`,
   )
   return row?.deadlocks ?? 0

@@ -101,7 +101,7 @@ describe('a mail with sendAt', () => {
     const { body } = await send({ sendAt: inFuture(HOUR), body: `<p data-mark="1">${words}</p>` })
     expect((await comment(body.id)).content).toBe(`<p>${words}</p>`)
     // What the sanitiser would remove shows whether it sees the body once more.
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update outbound_emails set request = jsonb_set(request, '{body}', to_jsonb(${`<p data-mark="1">${words}</p>`}::text)) where comment_id = ${body.id}`)
     app.setClock(new Date(Date.now() + 2 * HOUR))
     await expect.poll(() => statusOf(body.id)).toBe('sent')
@@ -124,7 +124,7 @@ describe('a mail with sendAt', () => {
   test('does not count the time before as time that it has waited for a failing integration', async () => {
     const { send, statusOf, comment, integrationId } = await desk()
     const { body } = await send({ sendAt: inFuture(3 * DAY) })
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update smtp_integrations set failing_since = localtimestamp, failing_message = '535 No', faults = 1 where id = ${integrationId}`)
     app.setClock(new Date(Date.now() + 3 * DAY + 1_000))
     await expect.poll(() => statusOf(body.id)).toBe('sent')
@@ -208,9 +208,9 @@ describe('cancelling', () => {
     const { body: other } = await send()
     await expect.poll(() => statusOf(other.id)).toBe('sent')
     expect(received()).toHaveLength(1)
-    const events = await app.db.query<{ type: string }>(sql`select type from events where comment_id = ${body.id} order by id`)
+    const events = await app.db.read<{ type: string }>(sql`select type from events where comment_id = ${body.id} order by id`)
     expect(events.map(({ type }) => type)).toEqual(['comment.created', 'email.status'])
-    const entries = await app.db.query(sql`
+    const entries = await app.db.read(sql`
       select actor_user_id, space_id, table_id from audit_entries where action = 'email.cancelled' and object->>'id' = ${String(body.id)}`)
     expect(entries).toEqual([{ actor_user_id: member.id, space_id: space, table_id: table }])
   })
@@ -221,7 +221,7 @@ describe('cancelling', () => {
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
     await expect.poll(() => recipientsOf(body.id)).toEqual(['dropped', 'queued'])
-    await app.db.execute(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
+    await app.db.write(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
     expect((await call('cancel', body.id)).body).toEqual({ ok: true })
     const { metadata } = await comment(body.id)
     expect(metadata).toMatchObject({ status: 'dropped', error: { code: 'CANCELLED' } })
@@ -254,7 +254,7 @@ describe('cancelling', () => {
     smtp.onContent = { hangUp: 'after' }
     const { body } = await send({ to: ['ann@customer.example', 'full@customer.example'] })
     await expect.poll(() => recipientsOf(body.id)).toEqual(['unknown', 'queued'])
-    await app.db.execute(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
+    await app.db.write(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
     expect((await call('cancel', body.id)).status).toBe(409)
   })
 
@@ -263,7 +263,7 @@ describe('cancelling', () => {
     for (let round = 0; round < 8; round++) {
       smtp.received.length = 0
       const { body } = await send({ sendAt: inFuture(HOUR) })
-      await app.db.execute(sql`update outbound_emails set due_at = localtimestamp where comment_id = ${body.id}`)
+      await app.db.write(sql`update outbound_emails set due_at = localtimestamp where comment_id = ${body.id}`)
       const context = systemContext(app.deps)
       const [cancelled, leased] = await Promise.all([
         call('cancel', body.id),
@@ -272,12 +272,12 @@ describe('cancelling', () => {
       const isLeasedHere = leased.some(({ comment_id }) => comment_id === body.id)
       if (cancelled.status === 200) {
         expect([cancelled.body, isLeasedHere, await statusOf(body.id)]).toEqual([{ ok: true }, false, 'dropped'])
-        expect(await app.db.query(sql`select 1 from outbound_emails where comment_id = ${body.id} and due_at is not null`)).toEqual([])
+        expect(await app.db.read(sql`select 1 from outbound_emails where comment_id = ${body.id} and due_at is not null`)).toEqual([])
         expect(received()).toEqual([])
         continue
       }
       expect(cancelled.status).toBe(409)
-      await app.db.execute(sql`update outbound_emails set leased_until = null where comment_id = ${body.id} and ${isLeasedHere}::bool`)
+      await app.db.write(sql`update outbound_emails set leased_until = null where comment_id = ${body.id} and ${isLeasedHere}::bool`)
       await expect.poll(() => statusOf(body.id)).toBe('sent')
       expect(received()).toHaveLength(1)
     }
@@ -293,7 +293,7 @@ describe('cancelling', () => {
     }
     const { body } = await send()
     await arrived.promise
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update outbound_emails set leased_until = localtimestamp - interval '1 second', due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
     expect((await call('cancel', body.id)).body).toEqual({ ok: true })
     mayGoOn.resolve()
@@ -377,7 +377,7 @@ describe('retrying', () => {
       await scheduled(keys.account, 'last'),
     ]
     await app.as(owner).post(`/api/space/${space}/member/${member.id}/update`, { role: 'viewer' })
-    await app.db.execute(sql`update api_keys set read_only = true where token_hash = ${tokenHash(keys.account)}`)
+    await app.db.write(sql`update api_keys set read_only = true where token_hash = ${tokenHash(keys.account)}`)
     app.setClock(new Date(Date.now() + 2 * HOUR))
     const error = { code: 'SENDER_NOT_ALLOWED', message: 'The sender lost the right to send this mail before its time came' }
     for (const id of lost) {
@@ -396,7 +396,7 @@ describe('retrying', () => {
     smtp.recipients.set('gone@customer.example', REFUSED)
     const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
     await expect.poll(() => recipientsOf(body.id)).toEqual(['sent', 'dropped'])
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update record_comments set metadata = metadata || '{"status":"bounced","bouncedAt":"2026-01-01 00:00:00"}'
         || jsonb_build_object('recipients', jsonb_set(metadata->'recipients', '{0,status}', '"bounced"')) where id = ${body.id}`)
     smtp.recipients.clear()
@@ -411,7 +411,7 @@ describe('retrying', () => {
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
     await expect.poll(() => recipientsOf(body.id)).toEqual(['dropped', 'queued'])
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update outbound_emails set leased_until = localtimestamp + interval '30 seconds' where comment_id = ${body.id}`)
     const answer = await call('retry', body.id)
     expect([answer.status, answer.body.message]).toEqual([409, 'The email is being sent to other recipients, so it cannot be retried now'])
@@ -425,10 +425,10 @@ describe('a mail whose table or space is deleted', () => {
     ['space', ({ owner, space }) => app.as(owner).post(`/api/space/${space}/delete`)],
   ]
   const restored = ({ table, space }: Desk) =>
-    app.db.execute(sql`
+    app.db.write(sql`
       with s as (update spaces set deleted_at = null where id = ${space}) update tables set deleted_at = null where id = ${table}`)
   const stored = async (id: number) => {
-    const [row] = await app.db.query<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
+    const [row] = await app.db.read<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
     return row?.metadata
   }
 
@@ -436,7 +436,7 @@ describe('a mail whose table or space is deleted', () => {
     const place = await desk()
     const { body } = await place.send({ sendAt: inFuture(HOUR) })
     expect((await remove(place)).status).toBe(200)
-    await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
+    await app.db.write(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
     await expect.poll(() => stored(body.id)).toMatchObject({ status: 'dropped', error: { code: 'RECORD_GONE' } })
     await restored(place)
     expect((await place.call('retry', body.id)).status).toBe(200)
@@ -449,7 +449,7 @@ describe('a mail whose table or space is deleted', () => {
     const { body } = await place.send({ sendAt: inFuture(HOUR) })
     expect((await remove(place)).status).toBe(200)
     await restored(place)
-    await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
+    await app.db.write(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
     await expect.poll(() => place.received().length).toBe(1)
   })
 

@@ -107,7 +107,7 @@ test('a forged sender is shown as such, whatever the mail says itself, and stays
   const forged = `Authentication-Results: mx.example.net; spf=pass; dkim=pass; dmarc=pass\r\n${mail('Boss <boss@bank.example>')}`
   const { authentication } = await received(forged, 'boss@bank.example')
   expect(authentication).toEqual({ spf: 'fail', dkim: 'none', dmarc: 'fail', arc: 'none' })
-  const [stored] = await app.db.query<{ authentication: unknown }>(sql`select authentication from inbound_emails order by id desc limit 1`)
+  const [stored] = await app.db.read<{ authentication: unknown }>(sql`select authentication from inbound_emails order by id desc limit 1`)
   expect(stored?.authentication).toEqual(authentication)
 })
 

@@ -24,7 +24,7 @@ const recorder = { ...openStamping(context), ...openSettling(context) }
 
 /** Three mails, each on a record of its own by default, and leased. They go over one connection unless each has an integration of its own. */
 async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
-  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  await app.db.write(sql`update outbound_emails set due_at = null`)
   smtp.received.length = 0
   const account = await app.account()
   const { id: table, records } = await makeTable(app, account, { records: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] })
@@ -56,7 +56,7 @@ async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
 test('a mail counts with its size as long as the server has it', async () => {
   const { leases, send, place } = await leased()
   const body = `<p>${'a'.repeat(100_000)}</p>`
-  await app.db.execute(sql`
+  await app.db.write(sql`
     update outbound_emails set request = jsonb_set(request, '{body}', ${JSON.stringify(body)}::jsonb) where comment_id = ${leases[0].comment_id}`)
   const sizes: number[] = []
   smtp.on.recipient = async () => void sizes.push(place.characters)
@@ -78,19 +78,19 @@ test('a table whose records cannot be read fails its mails, and not the process'
   const unhandled = vi.fn()
   process.on('unhandledRejection', unhandled)
   onTestFinished(() => void process.off('unhandledRejection', unhandled))
-  await app.db.execute(sql`alter table ${recordsOf(table)} rename to hidden`)
+  await app.db.write(sql`alter table ${recordsOf(table)} rename to hidden`)
   await send()
   await setImmediate()
   expect(unhandled).not.toHaveBeenCalled()
   // Nothing is lost: they all wait for another attempt.
   const waiting = sql`select 1 from outbound_emails where account_id = ${leases[0].account_id} and leased_until is null and due_at is not null`
-  expect(await app.db.query(waiting)).toHaveLength(3)
+  expect(await app.db.read(waiting)).toHaveLength(3)
 })
 
 test.each([0, 1, 2])('a mail that cannot be loaded, number %i of its connection, does not hold up the others', async (index) => {
   const { leases, send } = await leased()
   const { comment_id } = leases[index] as Lease
-  await app.db.execute(sql`update record_comments set metadata = metadata - 'recipients' where id = ${comment_id}`)
+  await app.db.write(sql`update record_comments set metadata = metadata - 'recipients' where id = ${comment_id}`)
   await send()
   const others = [0, 1, 2].filter((other) => other !== index)
   expect(smtp.received.map(({ email }) => email.subject)).toEqual(others.map((other) => `mail ${other}`))
@@ -106,10 +106,10 @@ test.each<[string, Sql | undefined]>([
 ])('mails that were delivered are recorded once, with one event each: %s', async (_, change) => {
   const { account, leases, send } = await leased()
   // All three were read before the first of them was handed over.
-  if (change) smtp.onContent = { meanwhile: async () => void (await app.db.execute(sql`${change} where account_id = ${account.id}`)) }
+  if (change) smtp.onContent = { meanwhile: async () => void (await app.db.write(sql`${change} where account_id = ${account.id}`)).changed }
   await send()
   smtp.onContent = {}
-  const mails = await app.db.query(sql`
+  const mails = await app.db.read(sql`
     select o.attempts, o.due_at, o.leased_until, o.attempted_at is not null as is_stamped, c.metadata->>'status' as status,
       c.metadata->'recipients'->0->>'status' as recipient, c.metadata->>'sentAt' is not null as is_dated, c.metadata->>'since' as since,
       (select count(*) from events e where e.comment_id = c.id and e.type = 'email.status') as events
@@ -118,7 +118,7 @@ test.each<[string, Sql | undefined]>([
   const since = change?.sql.includes('since"') ? 'changed' : null
   expect(mails).toEqual(leases.map(() => ({ ...recorded, since, events: 1 })))
   expect(smtp.received).toHaveLength(3)
-  expect(await app.db.query(sql`select from smtp_integrations where account_id = ${account.id} and failing_since is not null`)).toEqual([])
+  expect(await app.db.read(sql`select from smtp_integrations where account_id = ${account.id} and failing_since is not null`)).toEqual([])
 })
 
 test('the next mails are leased while the last ones are sent', async () => {
@@ -132,7 +132,7 @@ test('the next mails are leased while the last ones are sent', async () => {
   // The only mail of the second group asks for no third one.
   expect(sentBefore).toEqual([0])
   const unfinished = sql`select from outbound_emails where account_id = ${account.id} and (leased_until is not null or due_at is not null)`
-  expect(await app.db.query(unfinished)).toEqual([])
+  expect(await app.db.read(unfinished)).toEqual([])
 })
 
 test('a mail that was leased ahead refers to the one of its record that was sent meanwhile', async () => {
@@ -149,7 +149,7 @@ test('mails that are leased for a connection that hangs are given back, also whe
   const sending = send(2, () => more)
   const given = async () =>
     (
-      await app.db.query<{ id: number }>(
+      await app.db.read<{ id: number }>(
         sql`select comment_id as id from outbound_emails where leased_until is null and due_at is not null order by 1`,
       )
     ).map(({ id }) => id)
@@ -180,7 +180,7 @@ async function otherTransaction() {
 }
 
 const somebodyWaits = async () =>
-  (await app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length
+  (await app.db.read(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length
 
 const noSuchUser = (address: string): Outcome => ({
   accepted: new Set(),
@@ -201,7 +201,7 @@ test('addresses that several mails suppress in one transaction are locked in the
   await suppress('bob@gone.example')
   await other.query('commit')
   await Promise.all(settled)
-  const rows = await app.db.query(sql`select email, reason from email_suppressions where account_id = ${account.id} order by email`)
+  const rows = await app.db.read(sql`select email, reason from email_suppressions where account_id = ${account.id} order by email`)
   expect(rows).toEqual(['ann@gone.example', 'bob@gone.example'].map((email) => ({ email, reason: 'complaint' })))
 })
 

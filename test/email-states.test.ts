@@ -61,9 +61,9 @@ test.each(pairsOf(EMAIL_STATUSES))('an email goes from %s to %s only if the tabl
   const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata: before }, actor, now)) ?? 0
   expect(await updateEmail(app.db, id, transitionTo(to, now), now)).toBe(expected !== undefined)
 
-  const [row] = await app.db.query<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
+  const [row] = await app.db.read<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
   expect(row?.metadata).toEqual({ ...before, ...expected })
-  const events = await app.db.query<{ type: string }>(sql`select type from events where comment_id = ${id} order by id`)
+  const events = await app.db.read<{ type: string }>(sql`select type from events where comment_id = ${id} order by id`)
   expect(events.map(({ type }) => type)).toEqual(['comment.created', ...(expected ? ['email.status'] : [])])
 })
 
@@ -151,7 +151,7 @@ test.each<[string, EmailStatus, RecipientStatus[], object]>([
   const { actor } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
   const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata: before }, actor, now)) ?? 0
   const migration = readFileSync('prisma/migrations/20261122101200_unknown_outcomes/migration.sql', 'utf8')
-  for (const text of migration.split(/;\n/).filter((part) => part.trim())) await app.db.execute({ text, values: [] })
-  const [row] = await app.db.query<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
+  for (const text of migration.split(/;\n/).filter((part) => part.trim())) await app.db.write({ text, values: [] })
+  const [row] = await app.db.read<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
   expect(row?.metadata).toMatchObject({ ...before, error: { code: 'dropped' }, ...expected })
 })

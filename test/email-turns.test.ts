@@ -1,7 +1,8 @@
 /** A flood of messages waits behind itself: other accounts and other senders get their turn. */
 import { randomBytes } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { type Statement, sql } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/database.ts'
+import type { Statement } from '../src/platform/database/statement.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 import { postMail, untilRead } from './support/mail-desk.ts'
@@ -18,13 +19,13 @@ async function thread() {
   const { id: table, records, path } = await makeTable(app, account, { records: [{}], fields: [{ name: 'Name', type: 'text' }] })
   const comment = await app.as(account.keys.account).post(`${path}/record/${records[0]}/comments/create`, { content: 'Sent' })
   const token = randomBytes(8).toString('hex')
-  await app.db.execute(sql`update record_comments set metadata = '{"recipients": []}' where id = ${comment.body.id}`)
-  await app.db.execute(sql`
+  await app.db.write(sql`update record_comments set metadata = '{"recipients": []}' where id = ${comment.body.id}`)
+  await app.db.write(sql`
     insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id)
     values (${tokenHash(token)}, ${account.id}, ${account.space}, ${table}, ${records[0]}, ${comment.body.id})`)
   const answers = async () =>
     (
-      await app.db.query<{ content: string }>(
+      await app.db.read<{ content: string }>(
         sql`select content from record_comments where table_id = ${table} and type = 'email_in' order by id`,
       )
     ).map(({ content }) => content.split('\n')[0])

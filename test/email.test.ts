@@ -109,11 +109,11 @@ const webhook = (raw: string | Uint8Array, contentType: string | null = 'text/ra
   })
 /** As if the time of the retry had come, and the lease of a worker had expired. */
 const takeUp = (id: number) =>
-  app.db.execute(sql`
+  app.db.write(sql`
     update outbound_emails set due_at = localtimestamp - interval '1 second', leased_until = null,
       attempted_at = attempted_at - interval '2 minutes' where comment_id = ${id}`)
 const isDue = async (id: number) =>
-  (await app.db.query(sql`select 1 from outbound_emails where comment_id = ${id} and due_at is not null`)).length > 0
+  (await app.db.read(sql`select 1 from outbound_emails where comment_id = ${id} and due_at is not null`)).length > 0
 
 describe('sending a mail', () => {
   test('is accepted with 202, appears as a comment at once, and leaves through the SMTP server', async () => {
@@ -269,7 +269,7 @@ describe('sending a mail', () => {
     smtp.login = { user: 'desk', password: 'sécret' }
     const { sent, smtpId } = await desk({ username: 'desk', password: 'sécret' })
     expect((await sent()).metadata.status).toBe('sent')
-    const [row] = await app.db.query<{ password_encrypted: Buffer }>(
+    const [row] = await app.db.read<{ password_encrypted: Buffer }>(
       sql`select password_encrypted from smtp_integrations where id = ${smtpId}`,
     )
     expect(row?.password_encrypted.includes('cret')).toBe(false)
@@ -310,7 +310,7 @@ describe('a mail that fails', () => {
     smtp.onSender = { code: 451 }
     const { body } = await send()
     await expect.poll(async () => (await comment(body.id)).metadata.recipients[0].error?.code).toBe('451')
-    await app.db.execute(sql`update outbound_emails set attempts = 6 where comment_id = ${body.id}`)
+    await app.db.write(sql`update outbound_emails set attempts = 6 where comment_id = ${body.id}`)
     await takeUp(body.id)
     await expect.poll(async () => (await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } })
   })
@@ -332,7 +332,7 @@ describe('a mail that fails', () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
     smtp.onContent = { meanwhile: () => answered }
     const { body } = await send()
-    const attempts = () => app.db.query(sql`select attempted_at from outbound_emails where comment_id = ${body.id}`)
+    const attempts = () => app.db.read(sql`select attempted_at from outbound_emails where comment_id = ${body.id}`)
     await expect.poll(attempts).toEqual([{ attempted_at: expect.any(String) }])
     // The mail is given to a second worker while the first still waits for the answer.
     await takeUp(body.id)
@@ -441,7 +441,7 @@ describe('a mail that is on its way to the server when its integration is change
       tell()
       expect((await change).status).toBe(200)
     }
-    await app.db.execute(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
+    await app.db.write(sql`update outbound_emails set due_at = created_at where comment_id = ${body.id}`)
     await isTold
     mayCommit.resolve()
     const dropped = { status: 'dropped', error: { code } }
@@ -691,7 +691,7 @@ describe('SMTP integrations', () => {
     const senders = { from_identities: [{ name: 'Desk', email: 'desk@example.com' }] }
     const { body: created } = await as.post(`/api/space/${space}/smtp/create`, { ...settings, ...senders })
     const update = (body: object) => as.post(`/api/smtp/${created.id}/update`, body)
-    await app.db.execute(sql`update smtp_integrations set updated_at = '2026-01-01 00:00:00' where id = ${created.id}`)
+    await app.db.write(sql`update smtp_integrations set updated_at = '2026-01-01 00:00:00' where id = ${created.id}`)
     const { password: _, ...same } = { ...settings, ...senders }
     for (const body of [{}, same, { table_ids: null, disable_pixel: false }]) {
       expect(await update(body)).toMatchObject({ status: 200, body: { ...created, updated_at: '2026-01-01 00:00:00' } })
@@ -771,7 +771,7 @@ describe('the pixel', () => {
   const hit = (path: string, init: RequestInit = {}) => fetch(app.url + path, init)
   /** Waits until so many requests for the image of the mail are recorded, which is after their answers. */
   const recorded = (id: number, count: number) =>
-    expect.poll(() => app.db.query(sql`select class from email_opens where comment_id = ${id} order by id`)).toHaveLength(count)
+    expect.poll(() => app.db.read(sql`select class from email_opens where comment_id = ${id} order by id`)).toHaveLength(count)
 
   test('answers before it looks the token up, and records the open later', async () => {
     const { sent, comment } = await desk()
@@ -856,7 +856,7 @@ describe('the pixel', () => {
     const { sent, comment } = await desk()
     const { id } = await sent()
     const path = pixelOf(lastReceived().email.html)
-    await app.db.execute(sql`update record_comments set metadata = metadata || '{"status": "queued"}' where id = ${id}`)
+    await app.db.write(sql`update record_comments set metadata = metadata || '{"status": "queued"}' where id = ${id}`)
     await hit(path)
     await recorded(id, 1)
     expect((await comment(id)).metadata).toMatchObject({ status: 'queued', readAt: null })
@@ -933,7 +933,7 @@ describe('the webhook', () => {
     ])
     for (const { path } of reply.attachments) {
       expect(path.startsWith(`${space}-${table}-`)).toBe(true)
-      const [row] = await app.db.query<{ dropped_at: string | null }>(sql`select dropped_at from stored_files where path = ${path}`)
+      const [row] = await app.db.read<{ dropped_at: string | null }>(sql`select dropped_at from stored_files where path = ${path}`)
       expect(row?.dropped_at).toBeNull()
       expect(await buffer((await app.deps.storage.read(path)) as Readable)).not.toHaveLength(0)
     }
@@ -978,7 +978,7 @@ describe('the webhook', () => {
   })
 
   test('drops a message without a known token, and stores nothing of it', async () => {
-    const count = async () => (await app.db.query<{ n: number }>(sql`select count(*) as n from inbound_emails`))[0]?.n
+    const count = async () => (await app.db.read<{ n: number }>(sql`select count(*) as n from inbound_emails`))[0]?.n
     const before = await count()
     for (const raw of [
       fixture('gmail-reply', 'reply-ffffffffffffffff@reply.example.net'),
@@ -1083,7 +1083,7 @@ describe('the webhook', () => {
     const { id } = await sent({ to: ['nobody@customer.example'] })
     const address = replyAddressOf(lastReceived().raw)
     // The server had accepted the mail, but its answer was not heard.
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update record_comments set metadata = jsonb_set(metadata, '{recipients,0,status}', '"unknown"') where id = ${id}`)
     await webhook(fixture('dsn-postfix', address))
     await untilRead(app)
@@ -1109,9 +1109,9 @@ describe('the webhook', () => {
     const { sent, comments } = await desk()
     await sent()
     const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
-    await app.db.execute(sql`alter table inbound_emails rename to inbound_emails_away`)
+    await app.db.write(sql`alter table inbound_emails rename to inbound_emails_away`)
     const response = await webhook(raw)
-    await app.db.execute(sql`alter table inbound_emails_away rename to inbound_emails`)
+    await app.db.write(sql`alter table inbound_emails_away rename to inbound_emails`)
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30'])
     expect((await webhook(raw)).status).toBe(200)
     await untilRead(app)
@@ -1124,7 +1124,7 @@ describe('the webhook', () => {
     const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
     expect((await app.as(keys.account).post(`/api/table/${table}/record/${record}/delete`)).status).toBe(200)
     expect((await webhook(raw)).status).toBe(200)
-    const [row] = await app.db.query<{ n: number }>(sql`select count(*) as n from outbound_emails where table_id = ${table}`)
+    const [row] = await app.db.read<{ n: number }>(sql`select count(*) as n from outbound_emails where table_id = ${table}`)
     expect(row?.n).toBe(0)
   })
 })

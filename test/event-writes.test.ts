@@ -23,7 +23,7 @@ interface Written {
 
 /** Returns the events of the account since the previous call. */
 async function written({ id }: Pick<TestAccount, 'id'>): Promise<Written[]> {
-  const rows = await app.db.query<Written & { id: number }>(sql`
+  const rows = await app.db.read<Written & { id: number }>(sql`
     select id, type, space_id, table_id, record_id, task_id, comment_id, audience from events
     where account_id = ${id} and id > ${seen.get(id) ?? 0} order by id`)
   seen.set(id, rows.at(-1)?.id ?? seen.get(id) ?? 0)
@@ -163,11 +163,11 @@ describe('events', () => {
   test('are kept for a day, and the newest one longer', async () => {
     const { account, create, member } = await onRecord()
     for (const title of ['One', 'Two', 'Three']) await create(member, { title })
-    const told = await app.db.query<{ id: number }>(sql`select id from events where account_id = ${account.id} order by id`)
-    await app.db.execute(sql`update events set at = at - interval '25 hours' where id <= ${told[1]?.id ?? 0}`)
+    const told = await app.db.read<{ id: number }>(sql`select id from events where account_id = ${account.id} order by id`)
+    await app.db.write(sql`update events set at = at - interval '25 hours' where id <= ${told[1]?.id ?? 0}`)
     await deleteOldEvents(app.db, new Date(), app.settings)
-    expect(await app.db.query(sql`select id from events where account_id = ${account.id}`)).toEqual([told[2]])
+    expect(await app.db.read(sql`select id from events where account_id = ${account.id}`)).toEqual([told[2]])
     await deleteOldEvents(app.db, new Date(Date.now() + 48 * 3_600_000), app.settings)
-    expect(await app.db.query(sql`select id from events`)).toEqual([told[2]])
+    expect(await app.db.read(sql`select id from events`)).toEqual([told[2]])
   })
 })

@@ -206,7 +206,7 @@ describe('a resumed stream', () => {
     const { account, create, member, table, record, space } = await onRecord()
     const before = await listen(member)
     before.cut()
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into events (type, account_id, space_id, table_id, record_id, task_id, at)
       select 'task.updated', ${account.id}, ${space}, ${table}, ${record}, n, now() from generate_series(1, 1800) n`)
     const resuming = listen(member, { after: before.lastId() })
@@ -226,7 +226,7 @@ describe('a resumed stream', () => {
     const { account, space, table, record, owner } = await onRecord()
     const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account' })
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 60_000 })
-    const [first] = await app.db.query<{ id: number }>(sql`
+    const [first] = await app.db.write<{ id: number }>(sql`
       with added as (
         insert into events (type, account_id, space_id, table_id, record_id, task_id, at)
         select 'task.updated', ${account.id}, ${space}, ${table}, ${record}, n, now() from generate_series(1, 1001) n returning id
@@ -240,7 +240,7 @@ describe('a resumed stream', () => {
     const send = (events: readonly unknown[]) => void pages.push(events.length)
     await feed.subscribe({ ...caller, actor: actor as Actor, ...calls, send }, first?.id)
     await vi.waitFor(() => expect(pages).toEqual([500]), { timeout: 20_000 })
-    await app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`)
+    await app.db.write(sql`delete from api_keys where token_hash = ${tokenHash(key)}`)
     await sleep(2_100)
     readsOn()
     await vi.waitFor(() => expect(ends).toEqual(['ended']), { timeout: 5_000 })
@@ -255,7 +255,7 @@ describe('a resumed stream', () => {
     await stream.until(1)
     stream.cut()
     await create(member, { title: 'Two' })
-    await app.db.execute(sql`delete from events where id = ${Number(stream.lastId())}`)
+    await app.db.write(sql`delete from events where id = ${Number(stream.lastId())}`)
     for (const after of [stream.lastId(), '999999999999', 'abc', '-1', '9'.repeat(30)]) {
       const resumed = await listen(member, { after })
       await resumed.until(1)
@@ -390,7 +390,7 @@ describe('the order', () => {
     await Promise.all(writers).finally(() => {
       isWriting = false
     })
-    const kept = await app.db.query<{ id: number }>(sql`
+    const kept = await app.db.read<{ id: number }>(sql`
       select id from events where (xact_id, id) > (${from.xact_id}, ${from.id}) order by xact_id, id`)
     expect(kept.length).toBeGreaterThan(200)
     for (const read of await Promise.all(readers)) expect(read).toEqual(kept.map(({ id }) => id))
@@ -488,7 +488,7 @@ describe('after a failure', () => {
     const stream = await listen(member)
     const ids: number[] = []
     for (let round = 0; round < 3; round++) {
-      const [cut] = await app.db.query<{ count: number }>(sql`
+      const [cut] = await app.db.write<{ count: number }>(sql`
         select count(pg_terminate_backend(pid))::int as count from pg_stat_activity
         where datname = current_database() and query ilike 'listen %' and pid <> pg_backend_pid()`)
       if (round === 0) expect(cut?.count).toBeGreaterThan(0)
@@ -508,7 +508,7 @@ describe('after a failure', () => {
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     response.pause()
     await open(1)
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into events (type, account_id, space_id, table_id, record_id, task_id, at)
       select 'task.updated', ${account.id}, ${space}, ${table}, ${record}, n, now() from generate_series(1, ${MANY}::int) n`)
     await open(0)
@@ -540,9 +540,9 @@ describe('after a failure', () => {
     // The stream may see none of these events, and its first position need not be kept.
     await elsewhere.create(elsewhere.member, { title: 'Somebody else’s' })
     await vi.waitFor(() => expect(stream.lastId()).not.toBe(begun), { timeout: 20_000 })
-    await app.db.execute(sql`delete from events where id = ${Number(begun)}`)
+    await app.db.write(sql`delete from events where id = ${Number(begun)}`)
     expect(stream.heard).toEqual([])
-    await app.db.execute(sql`delete from sessions where user_id = ${member.id}`)
+    await app.db.write(sql`delete from sessions where user_id = ${member.id}`)
     await stream.ended
     await expect(listen(member)).rejects.toThrow('401')
     await server.close()

@@ -35,9 +35,9 @@ async function dealsTable(decimals: number | null = 2): Promise<number> {
 const update = (table: number, body: object) => as.post(`/api/table/${table}/field/amount/update`, body)
 const round = (table: number) => cleanUp(systemContext(app.deps), { table_id: table, field_id: 'amount', user_id: account.admin.id })
 const count = async (table: number, where: string) =>
-  (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
+  (await app.db.read<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
 const isRounding = async (table: number) =>
-  (await app.db.query<{ is_rounding: boolean }>(sql`select is_rounding from fields where table_id = ${table} and id = 'amount'`))[0]
+  (await app.db.read<{ is_rounding: boolean }>(sql`select is_rounding from fields where table_id = ${table} and id = 'amount'`))[0]
     ?.is_rounding
 const TOO_LONG = 'amount <> round(amount, 1)'
 
@@ -98,7 +98,7 @@ test('fewer decimals are read, filtered, sorted and exported at once, and the re
   const atOnce = (await everythingOf(table)) as unknown[]
   expect(await count(table, TOO_LONG)).toBe(tooLong)
   const equal = async (value: number) =>
-    (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where round(amount, 1) = ${value}`)))[0]?.n
+    (await app.db.read<{ n: number }>(raw(`select count(*) as n from t${table}.records where round(amount, 1) = ${value}`)))[0]?.n
   const asked = async (value: number) =>
     (await as.post(`/api/table/${table}/records/count`, { filters: [{ column: 'amount', compare: '=', value }] })).body.count
   for (const value of [1.3, -1.3, 0, -0.1]) expect([value, await asked(value)]).toEqual([value, await equal(value)])
@@ -159,7 +159,7 @@ test('fewer decimals without force are refused while a cell has more digits, and
   )
   expect((await update(table, { decimals: 1, name: 'company', force: true })).status).toBe(409)
   expect([await count(table, 'version > 1'), await isRounding(table)]).toEqual([0, false])
-  await app.db.execute(raw(`update t${table}.records set amount = round(amount, 1)`))
+  await app.db.write(raw(`update t${table}.records set amount = round(amount, 1)`))
   expect((await update(table, { decimals: 1 })).body.decimals).toBe(1)
   expect(await isRounding(table)).toBe(false)
   expect(await as.rpc.fields.update.mutate({ table_id: table, field_id: 'amount', decimals: null })).not.toHaveProperty('decimals')
@@ -175,7 +175,7 @@ test('fewer decimals are applied by a job that resumes after an interruption, an
   expect(await count(table, TOO_LONG)).toBeGreaterThan(0)
   expect(await isRounding(table)).toBe(true)
   const jobs = async () =>
-    (await app.db.query(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
+    (await app.db.read(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
   expect(await jobs()).toBe(1)
   await resumeCleanups(context)
   expect(await jobs()).toBe(2)
@@ -189,11 +189,11 @@ const jobOf = (table: number) => ({ table_id: table, field_id: 'amount', user_id
 function after(n: number, table: number, happens: () => Promise<unknown>) {
   let steps = 0
   const { db } = app.deps
-  const execute: typeof db.execute = async (statement) => {
+  const write: typeof db.write = async (statement) => {
     if (statement.text.includes(`update "t${table}".records set "amount"`) && steps++ === n) await happens()
-    return db.execute(statement)
+    return db.write(statement)
   }
-  return new Proxy(db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+  return new Proxy(db, { get: (target, key) => (key === 'write' ? write : Reflect.get(target, key)) })
 }
 
 test('fewer decimals do not change the cells of another field that takes the same name during the job', async () => {
@@ -202,7 +202,7 @@ test('fewer decimals do not change the cells of another field that takes the sam
   const anew = async () => {
     expect((await as.post(`/api/table/${table}/field/amount/delete`)).status).toBe(200)
     expect((await as.post(`/api/table/${table}/fields/create`, { name: 'Amount', type: 'number' })).body.id).toBe('amount')
-    await app.db.execute(raw(`update t${table}.records set amount = 0.25`))
+    await app.db.write(raw(`update t${table}.records set amount = 0.25`))
   }
   await cleanUp({ ...systemContext(app.deps), db: after(3, table, anew) }, jobOf(table))
   expect(await count(table, 'amount = 0.25')).toBe(ROWS)

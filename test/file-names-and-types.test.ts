@@ -224,7 +224,7 @@ describe('a download', () => {
       await upload(as, record, { type: 'image/png', data: HTML }),
       await upload(as, record, { type: 'text/html', data: HTML }),
     ]
-    await app.db.execute(sql`update stored_files set detected_type = null where path in (${image.body.path}, ${page.body.path})`)
+    await app.db.write(sql`update stored_files set detected_type = null where path in (${image.body.path}, ${page.body.path})`)
     const headersOf = async (path: string) => {
       const { headers } = await as.get(`/api/file/${path}`)
       return ['content-disposition', 'content-type', 'x-content-type-options'].map((name) => headers.get(name)?.split(';')[0])

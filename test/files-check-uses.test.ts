@@ -62,13 +62,13 @@ async function inTaskComment(): Promise<{ id: number; file: Entry }> {
 
 /** Writes a cell past the service. */
 const setCell = (files: Entry[] | null, index = 0, field = 'files') =>
-  db.execute(sql`
+  db.write(sql`
     update ${ident(`t${table.id}`)}.records set ${ident(field)} = ${files && JSON.stringify(files)}::jsonb where id = ${table.records[index]}`)
 
-const deleteRow = ({ path }: Entry) => db.execute(sql`delete from stored_files where path = ${path}`)
+const deleteRow = ({ path }: Entry) => db.write(sql`delete from stored_files where path = ${path}`)
 const rowOf = async ({ path }: Entry) =>
   (
-    await db.query<{ is_held: boolean; is_shared: boolean | null; record_id: number | null }>(
+    await db.read<{ is_held: boolean; is_shared: boolean | null; record_id: number | null }>(
       sql`select dropped_at is null as is_held, is_shared, record_id from stored_files where path = ${path}`,
     )
   )[0]
@@ -103,10 +103,10 @@ describe('a file that nothing uses', () => {
     const [cell, comment, mail] = [await inCell(record(2), 'more'), await inComment(), await inComment()]
     const [ofTask, ofTaskComment] = [await onTask(), await inTaskComment()]
     await setCell(null, 2, 'more')
-    await db.execute(sql`update record_comments set type = 'email_in' where id = ${mail.id}`)
-    await db.execute(sql`delete from record_comments where id in (${comment.id}, ${mail.id})`)
-    await db.execute(sql`update tasks set attachments = '[]' where id = ${task.id}`)
-    await db.execute(sql`delete from task_comments where id = ${ofTaskComment.id}`)
+    await db.write(sql`update record_comments set type = 'email_in' where id = ${mail.id}`)
+    await db.write(sql`delete from record_comments where id in (${comment.id}, ${mail.id})`)
+    await db.write(sql`update tasks set attachments = '[]' where id = ${task.id}`)
+    await db.write(sql`delete from task_comments where id = ${ofTaskComment.id}`)
     const files = [cell, comment.file, mail.file, ofTask, ofTaskComment.file]
     const { isClean, findings } = await check()
     expect(isClean).toBe(false)
@@ -127,7 +127,7 @@ describe('a file that nothing uses', () => {
 
   test('is kept while its table may be restored', async () => {
     const { id } = await makeTable(app, account, { fields: [{ name: 'Files', type: 'file' }], records: [{}] })
-    const [{ id: recordId }] = (await db.query<{ id: number }>(sql`select id from ${ident(`t${id}`)}.records`)) as [{ id: number }]
+    const [{ id: recordId }] = (await db.read<{ id: number }>(sql`select id from ${ident(`t${id}`)}.records`)) as [{ id: number }]
     const file = await inCell(`/api/table/${id}/record/${recordId}`)
     await app.as(account.owner).post(`/api/table/${id}/delete`, {})
     expect(await check(true)).toMatchObject(CLEAN)
@@ -216,7 +216,7 @@ test('brings files back that are in use and count as dropped', async () => {
   const [cell, comment, ofTask] = [await inCell(), await inComment(), await onTask()]
   const files = [cell, comment.file, ofTask]
   for (const { path } of files)
-    await db.execute(sql`update stored_files set dropped_at = now(), was_held = true, is_shared = false where path = ${path}`)
+    await db.write(sql`update stored_files set dropped_at = now(), was_held = true, is_shared = false where path = ${path}`)
   expect(await Promise.all(files.map(statusOf))).toEqual([404, 404, 404])
   const { isClean, findings } = await check()
   expect([isClean, findings.length]).toEqual([false, 3])
@@ -250,10 +250,10 @@ test('walks through a table in small steps, and misses no record at their border
   const account = await app.account()
   const fields = ['Files', 'More'].map((name) => ({ name, type: 'file' }))
   const { id } = await makeTable(app, account, { fields, records: Array.from({ length: 7 }, () => ({})) })
-  await db.execute(sql`
+  await db.write(sql`
     update ${ident(`t${id}`)}.records set files = ('[{"path":"a-' || id::text || '"}]')::jsonb,
       more = case when id % 2 = 0 then ('[{"path":"b-' || id::text || '"}]')::jsonb end`)
-  const expected = (await db.query<{ id: number }>(sql`select id from ${ident(`t${id}`)}.records`)).flatMap(({ id }) =>
+  const expected = (await db.read<{ id: number }>(sql`select id from ${ident(`t${id}`)}.records`)).flatMap(({ id }) =>
     id % 2 === 0 ? [`a-${id}`, `b-${id}`] : [`a-${id}`],
   )
   for (const atOnce of [1, 2, 7, 8]) {
@@ -264,5 +264,5 @@ test('walks through a table in small steps, and misses no record at their border
     }
     expect(found.toSorted()).toEqual(expected.toSorted())
   }
-  await db.execute(sql`update ${ident(`t${id}`)}.records set files = null, more = null`)
+  await db.write(sql`update ${ident(`t${id}`)}.records set files = null, more = null`)
 })

@@ -82,10 +82,10 @@ test('finds what is missing, damaged and orphaned, and repairs what it can', asy
   }
   expect(await Promise.all([orphan, young, thumbnail, foreign].map(isThere))).toEqual([false, true, true, true])
 
-  await db.execute(sql`update stored_files set sha256 = null where path = ${b}`)
+  await db.write(sql`update stored_files set sha256 = null where path = ${b}`)
   expect((await check()).lines).toContain('1 files of an earlier release have no hash: --repair computes it')
   expect((await check(true)).lines).toContain('1 hashes filled in')
-  const [row] = await db.query<{ hash: string }>(sql`select encode(sha256, 'hex') as hash from stored_files where path = ${b}`)
+  const [row] = await db.read<{ hash: string }>(sql`select encode(sha256, 'hex') as hash from stored_files where path = ${b}`)
   expect(row?.hash).toBe(createHash('sha256').update('world').digest('hex'))
 
   // An upload whose process was killed before its bytes came.
@@ -196,7 +196,7 @@ test('is clean after kills during uploads and the clean-up, and what was acknowl
     expect(acknowledged.length - first).toBeGreaterThanOrEqual(killedAfter)
   }
   const hashes = new Map(
-    (await db.query<{ path: string; hash: string }>(sql`select path, encode(sha256, 'hex') as hash from stored_files`)).map(
+    (await db.read<{ path: string; hash: string }>(sql`select path, encode(sha256, 'hex') as hash from stored_files`)).map(
       ({ path, hash }) => [path, hash],
     ),
   )

@@ -25,7 +25,7 @@ describe('a file in a field', () => {
     const record = await recordWithFiles(account)
     const body = { field_id: 'file', name: 'a.txt', data: base64('hello') }
     const [file] = (await app.as(account.member).post(`${record.path}/files/create`, body)).body
-    const [row] = await app.db.query<{ sha256: Buffer }>(sql`select sha256 from stored_files where path = ${file.path}`)
+    const [row] = await app.db.read<{ sha256: Buffer }>(sql`select sha256 from stored_files where path = ${file.path}`)
     expect(row?.sha256.toString('hex')).toBe('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824')
   })
 
@@ -96,7 +96,7 @@ describe('a file in a field', () => {
       expect((await as.post(`${record.path}/files/create`, { ...good, data })).status, data).toBe(200)
     expect((await app.as(account.viewer).post(`${record.path}/files/create`, good)).status).toBe(403)
     expect((await app.as(account.outsider).post(`${record.path}/files/create`, good)).status).toBe(404)
-    expect(await app.db.query(sql`select 1 from stored_files where table_id = ${record.table.id}`)).toHaveLength(4)
+    expect(await app.db.read(sql`select 1 from stored_files where table_id = ${record.table.id}`)).toHaveLength(4)
   })
 
   test('may have at most 50 MB', async () => {
@@ -134,7 +134,7 @@ describe('a file in a field', () => {
     expect(swapped.body.data.file).toEqual([b, a])
     const dropped = await as.post(`${record.path}/update`, { data: { file: [a] } })
     expect(dropped.body.data.file).toEqual([a])
-    const states = await app.db.query(
+    const states = await app.db.read(
       sql`select path, dropped_at is not null as dropped from stored_files where table_id = ${record.table.id} order by name`,
     )
     expect(states).toEqual([
@@ -264,7 +264,7 @@ describe('the clean-up', () => {
     const stage = async () => (await app.as(account.member).post('/api/tasks/upload', { name: 'a', data: base64('a') })).body.path as string
     const [waiting, moving, moved] = [await stage(), await stage(), await stage()]
     const bind = (path: string, key: string | null) =>
-      app.db.execute(sql`update stored_files set path = ${path.replace('staged-', `task-${task.body.id}-`)}, storage_key = ${key}::text,
+      app.db.write(sql`update stored_files set path = ${path.replace('staged-', `task-${task.body.id}-`)}, storage_key = ${key}::text,
         task_id = ${task.body.id}, dropped_at = null where path = ${path}`)
     await bind(moving, moving)
     // A process that is killed now has moved the bytes, and has not deleted the old ones.
@@ -286,7 +286,7 @@ describe('the clean-up', () => {
     await as.post(`${record.table.path}/delete`)
     await sweepAfter(31 * 24)
     expect(await isStored(path)).toBe(true)
-    await app.db.execute(sql`update tables set deleted_at = null where id = ${record.table.id}`)
+    await app.db.write(sql`update tables set deleted_at = null where id = ${record.table.id}`)
     await sweepAfter(31 * 24)
     expect(await isStored(path)).toBe(false)
   })

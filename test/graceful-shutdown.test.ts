@@ -77,7 +77,7 @@ test('a feed that is closed while it connects leaves no connection behind', asyn
 
 test('opens of mails that were answered before the end are recorded, though they waited for a lock', async () => {
   const token = 'a-token-for-the-image-of-a-mail'
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
       pixel_token_hash, tokens_encrypted)
     values (1, 1, 1, 1, 1, 1, '{}', '<1@example.com>', ${tokenHash(token)}, '')`)
@@ -89,5 +89,5 @@ test('opens of mails that were answered before the end are recorded, though they
   const closed = service.close()
   await holder.end()
   await closed
-  expect(await app.db.query(sql`select comment_id, class from email_opens`)).toEqual([{ comment_id: 1, class: 'human' }])
+  expect(await app.db.read(sql`select comment_id, class from email_opens`)).toEqual([{ comment_id: 1, class: 'human' }])
 })

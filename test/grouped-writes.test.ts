@@ -1,9 +1,11 @@
 /** Writes of several requests that share a commit: each keeps its own result, its own error and its own wait. */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { currentAccount, runFor } from '../src/platform/concurrency/current-account.ts'
 import { openDatabase, raw, sql } from '../src/platform/database/database.ts'
+import { shortWrite } from '../src/platform/database/statement.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
 import { lockWaits } from './support/servers.ts'
@@ -13,18 +15,20 @@ import { taskSupport } from './support/tasks.ts'
 const app = await testApp()
 const { onRecord, holding } = taskSupport(app)
 
-await app.db.execute(sql`create table written (id int generated always as identity, value int check (value <> 13), xact xid8)`)
+await app.db.write(sql`create table written (id int generated always as identity, value int check (value <> 13), xact xid8)`)
 const write = (value: number, group = 'a') =>
-  app.db.writeShort<{ id: number; value: number; xact: string }>(
-    sql`insert into written (value, xact) values (${value}, pg_current_xact_id()) returning id, value, xact::text`,
-    'write',
-    group,
+  app.db.write<{ id: number; value: number; xact: string }>(
+    shortWrite(
+      'write',
+      group,
+      sql`insert into written (value, xact) values (${value}, pg_current_xact_id()) returning id, value, xact::text`,
+    ),
   )
-const stored = async () => (await app.db.query<{ value: number }>(sql`select value from written order by id`)).map(({ value }) => value)
+const stored = async () => (await app.db.read<{ value: number }>(sql`select value from written order by id`)).map(({ value }) => value)
 /** A statement is prepared from its third use on, and only prepared ones are grouped. */
 const prepare = async () => {
   for (let use = 0; use < 3; use++) await write(0)
-  await app.db.execute(sql`delete from written`)
+  await app.db.write(sql`delete from written`)
 }
 const range = (count: number) => Array.from({ length: count }, (_, index) => index + 100)
 
@@ -51,8 +55,8 @@ test('keeps the error of one write from the others', async () => {
 })
 
 test('keeps an error that only the commit finds from the others', async () => {
-  await app.db.execute(sql`create table distinct_values (value int unique deferrable initially deferred)`)
-  const add = (value: number) => app.db.writeShort(sql`insert into distinct_values values (${value})`, 'add', 'a')
+  await app.db.write(sql`create table distinct_values (value int unique deferrable initially deferred)`)
+  const add = (value: number) => app.db.write(shortWrite('add', 'a', sql`insert into distinct_values values (${value})`))
   for (const value of [1, 2, 3]) await add(value)
   const found = await Promise.allSettled([4, 3, 5, 5].map((value) => add(value)))
   expect(found.map((one) => (one.status === 'fulfilled' ? 'stored' : one.reason.code)).sort()).toEqual([
@@ -61,7 +65,7 @@ test('keeps an error that only the commit finds from the others', async () => {
     'stored',
     'stored',
   ])
-  const rows = await app.db.query<{ value: number }>(sql`select value from distinct_values order by value`)
+  const rows = await app.db.read<{ value: number }>(sql`select value from distinct_values order by value`)
   expect(rows.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5])
 })
 
@@ -79,7 +83,7 @@ test('keeps a value that cannot be sent from the others', async () => {
 
 test('fails all writes of a connection that is lost, and repeats none of them', async () => {
   await prepare()
-  const end = () => app.db.writeShort(sql`select pg_terminate_backend(pg_backend_pid())`, 'end', 'a')
+  const end = () => app.db.write(shortWrite('end', 'a', sql`select pg_terminate_backend(pg_backend_pid())`))
   for (let use = 0; use < 3; use++) await end().catch(() => {})
   const found = await Promise.allSettled([write(1), end(), write(3)])
   expect(found.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
@@ -89,7 +93,7 @@ test('fails all writes of a connection that is lost, and repeats none of them', 
 
 test('repeats none if the server ends the connection with an error in its own language', async () => {
   await prepare()
-  const end = () => app.db.writeShort(sql`select pg_terminate_backend(pg_backend_pid())`, 'end', 'a')
+  const end = () => app.db.write(shortWrite('end', 'a', sql`select pg_terminate_backend(pg_backend_pid())`))
   for (let use = 0; use < 3; use++) await end().catch(() => {})
   const { query } = pg.Client.prototype
   vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
@@ -107,7 +111,7 @@ test('counts a statement once that ran again alone', async () => {
   const { connection } = await testDatabase()
   const texts: string[] = []
   const db = openDatabase(connection, { observe: (text) => () => texts.push(text) })
-  const divide = (by: number) => db.writeShort(sql`select 1 / ${by}::int`, 'divide', 'a')
+  const divide = (by: number) => db.write(shortWrite('divide', 'a', sql`select 1 / ${by}::int`))
   for (let use = 0; use < 3; use++) await divide(1)
   texts.length = 0
   const found = await Promise.allSettled([divide(1), divide(0), divide(2)])
@@ -164,13 +168,13 @@ test('creates every record once, with its own values, while one of them is refus
   const { id, path } = await makeTable(app, account)
   const create = (name: string) => app.as(account.member).post(`${path}/records/create`, { data: { name } })
   for (let use = 0; use < 3; use++) await create('first')
-  await app.db.execute(raw(`alter table t${id}.records add check (name <> 'record 17')`))
+  await app.db.write(raw(`alter table t${id}.records add check (name <> 'record 17')`))
   const answers = await Promise.all(range(30).map((_, index) => create(`record ${index}`)))
   const names = range(30).map((_, index) => `record ${index}`)
   expect(answers.map(({ status, body }) => (status === 200 ? body.data.name : status))).toEqual(
     names.map((name) => (name === 'record 17' ? 500 : name)),
   )
-  const rows = await app.db.query<{ id: number; name: string }>(raw(`select id, name from t${id}.records where name like 'record%'`))
+  const rows = await app.db.read<{ id: number; name: string }>(raw(`select id, name from t${id}.records where name like 'record%'`))
   const created = answers.flatMap(({ status, body }) => (status === 200 ? [[body.id, body.data.name]] : []))
   expect(rows.map((row) => [row.id, row.name]).sort()).toEqual(created.sort())
 })
@@ -195,7 +199,7 @@ test('writes the events and notifications of each task and comment once', async 
   const answers = await Promise.all(range(10).flatMap(() => [task(), comment()]))
   expect(answers.map(({ status }) => status)).toEqual(range(20).map(() => 200))
   expect(new Set(answers.map(({ body }) => `${body.title ?? 'comment'} ${body.id}`)).size).toBe(20)
-  const counted = async (of: string) => (await app.db.query(raw(of))).length
+  const counted = async (of: string) => (await app.db.read(raw(of))).length
   expect(await counted(`select 1 from notifications where user_id = ${viewer.id}`)).toBe(26)
   expect(await counted(`select 1 from events where account_id = ${account.id} and type = 'notification'`)).toBe(26)
   expect(await counted(`select 1 from events where account_id = ${account.id} and type in ('task.created', 'comment.created')`)).toBe(26)

@@ -26,13 +26,13 @@ afterAll(async () => {
 const isBlockedBy = async (client: pg.Client) => {
   const { rows } = await client.query('select pg_backend_pid() as pid')
   await expect
-    .poll(() => app.db.query(sql`select 1 from pg_stat_activity where ${rows[0].pid}::int = any(pg_blocking_pids(pid))`))
+    .poll(() => app.db.read(sql`select 1 from pg_stat_activity where ${rows[0].pid}::int = any(pg_blocking_pids(pid))`))
     .not.toEqual([])
 }
 
 /** Waits until PostgreSQL has noticed the death of the worker, which held the lock of the import. */
 const isForgotten = () =>
-  expect.poll(() => app.db.query(sql`select 1 from pg_locks where locktype = 'advisory' and classid = ${0x637376}`)).toEqual([])
+  expect.poll(() => app.db.read(sql`select 1 from pg_locks where locktype = 'advisory' and classid = ${0x637376}`)).toEqual([])
 
 test.each([
   ['before its records are inserted', false],
@@ -64,13 +64,13 @@ test.each([
     expect((await app.as(account.member).get(`/api/job/${job_id}`)).body).toMatchObject({ state: 'running', issues: [] })
 
     // As if the import had made no progress for ten minutes, after which a schedule sends its job again.
-    await app.db.execute(sql`update record_imports set updated_at = updated_at - interval '11 minutes' where id = ${job_id}`)
+    await app.db.write(sql`update record_imports set updated_at = updated_at - interval '11 minutes' where id = ${job_id}`)
     await resumeAll(systemContext(app.deps))
     await worker.start()
     const job = async () => (await app.as(account.member).get(`/api/job/${job_id}`)).body
     await expect.poll(job).toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, issues: [] })
     expect(await count()).toBe(ROWS)
-    const [names] = await app.db.query<{ n: number }>(sql`select count(distinct name)::int4 as n from ${recordsOf(id)}`)
+    const [names] = await app.db.read<{ n: number }>(sql`select count(distinct name)::int4 as n from ${recordsOf(id)}`)
     expect(names?.n).toBe(ROWS)
     const left = async () => {
       const keys: string[] = []

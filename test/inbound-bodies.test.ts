@@ -18,7 +18,7 @@ async function replyAddress(): Promise<string> {
   const { id: table, records, path } = await makeTable(app, account, { records: [{}], fields: [{ name: 'Name', type: 'text' }] })
   const comment = await app.as(account.keys.account).post(`${path}/record/${records[0]}/comments/create`, { content: 'Sent' })
   const token = randomBytes(8).toString('hex')
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id)
     values (${tokenHash(token)}, ${account.id}, ${account.space}, ${table}, ${records[0]}, ${comment.body.id})`)
   return `reply-${token}@reply.example.net`
@@ -56,7 +56,7 @@ async function openFiles(): Promise<number> {
   return targets.filter((target) => target.startsWith(join(app.settings.dataDir, 'tmp'))).length
 }
 const storedSizes = async () =>
-  (await app.db.query<{ bytes: number }>(sql`select octet_length(raw) as bytes from inbound_emails order by 1`)).map(({ bytes }) => bytes)
+  (await app.db.read<{ bytes: number }>(sql`select octet_length(raw) as bytes from inbound_emails order by 1`)).map(({ bytes }) => bytes)
 
 test('a large message for a thread waits on disk, and is stored whole', async () => {
   const messages = [2, 3, 4, 5].map((size) => size * MB + size)
@@ -67,7 +67,7 @@ test('a large message for a thread waits on disk, and is stored whole', async ()
   const answers = await Promise.all(posts.map(({ end, message }) => end(message.subarray(1.5 * MB))))
   expect(answers).toEqual(messages.map(() => ({ status: 200, code: '' })))
   expect(await storedSizes()).toEqual(messages)
-  const hashes = await app.db.query(sql`select id from inbound_emails where sha256(raw) = sha256`)
+  const hashes = await app.db.read(sql`select id from inbound_emails where sha256(raw) = sha256`)
   expect(hashes).toHaveLength(4)
   expect(await openFiles()).toBe(0)
 })
@@ -126,6 +126,6 @@ test('a message that comes in pieces of a byte is stored as it was sent', async 
   const { write, end } = post()
   for (const byte of message) await write(Buffer.from([byte]))
   expect(await end()).toEqual({ status: 200, code: '' })
-  const stored = await app.db.query<{ raw: Buffer }>(sql`select raw from inbound_emails order by id desc limit 1`)
+  const stored = await app.db.read<{ raw: Buffer }>(sql`select raw from inbound_emails order by id desc limit 1`)
   expect(stored[0]?.raw.equals(message)).toBe(true)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adapt, adaptAll } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { type Sql, sql } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { withBuildLock } from '../src/tables/index-builds.ts'
 import { adaptIndexes, enqueueIndexing } from '../src/tables/indexing.ts'
 import { testApp } from './support/app.ts'
@@ -12,7 +12,7 @@ import { makeTable, makeView } from './support/tables.ts'
 const app = await testApp()
 const account = await app.account()
 const context = () => systemContext(app.deps)
-const run = (text: string) => app.db.execute(sql([text] as unknown as TemplateStringsArray))
+const run = (text: string) => app.db.write(sql([text] as unknown as TemplateStringsArray))
 
 interface Listed {
   name: string
@@ -73,14 +73,14 @@ async function listed(table: number): Promise<Listed[]> {
 
 /** Lists the valid and the invalid indexes in the database, except for the primary key. */
 async function real(table: number): Promise<{ name: string; valid: boolean }[]> {
-  return app.db.query(sql`
+  return app.db.read(sql`
     select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
     where i.indrelid = to_regclass(${`t${table}.records`}) and not i.indisprimary order by 1`)
 }
 
 const jobsOf = async (table: number) =>
   (
-    await app.db.query<{ n: number }>(
+    await app.db.read<{ n: number }>(
       sql`select count(*) as n from pgboss.job where name = ${adaptIndexes.name} and (data->>'table_id')::int = ${table}`,
     )
   )[0]?.n
@@ -91,7 +91,7 @@ async function explained(table: number, body: object): Promise<string> {
   let plan = ''
   const explaining = queriesWith(queries, async (statement, on) => {
     if (!statement.text.includes('/* v')) return
-    const lines = await on.query<{ 'QUERY PLAN': string }>(sql`explain ${statement as Sql}`)
+    const lines = await on.read<{ 'QUERY PLAN': string }>({ text: `explain ${statement.text}`, values: statement.values })
     plan = lines.map((line) => line['QUERY PLAN']).join('\n')
   })
   Object.assign(app.db, explaining)
@@ -259,7 +259,7 @@ describe('the indexes of a table', () => {
   test('of texts sample more values than usual to tell rare words from frequent ones, and keep a smaller pending list', async () => {
     const table = await largeTable(21_000)
     await adapt(context(), { table_id: table })
-    const samples = await app.db.query<{ name: string; samples: number | null; options: string[] }>(sql`
+    const samples = await app.db.read<{ name: string; samples: number | null; options: string[] }>(sql`
       select c.relname as name, a.attstattarget as samples, c.reloptions as options from pg_index i join pg_class c on c.oid = i.indexrelid
       join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
       where i.indrelid = to_regclass(${`t${table}.records`}) and starts_with(c.relname, 'idx_text')`)
@@ -346,7 +346,7 @@ describe('a build', () => {
 
     await adapt(context(), { table_id: table })
     expect((await listed(table)).every(({ state }) => state === 'ready')).toBe(true)
-    expect(await app.db.query(sql`select * from index_failures where table_id = ${table}`)).toEqual([])
+    expect(await app.db.read(sql`select * from index_failures where table_id = ${table}`)).toEqual([])
   })
 
   test('repairs an index that an earlier build left unfinished', async () => {
@@ -354,7 +354,7 @@ describe('a build', () => {
     await newView(table, { order_by: 'amount' })
     await adapt(context(), { table_id: table })
     const name = (await real(table)).find((index) => index.name.startsWith('idx_sort_amount'))?.name
-    await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${`t${table}.${name}`})`)
+    await app.db.write(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${`t${table}.${name}`})`)
     expect((await listed(table)).find((index) => index.name === name)?.state).toBe('building')
     await adapt(context(), { table_id: table })
     expect((await real(table)).every(({ valid }) => valid)).toBe(true)
@@ -516,9 +516,7 @@ describe('a query outside of views', () => {
     const table = await largeTable(80_000)
     const body = { filters: [filter('stage', '=', 'Won')], order_by: 'amount', order_dir: 'D' }
     const uses = () =>
-      app.db.query<{ shape: string; hits: number }>(
-        sql`select shape, hits from index_uses where table_id = ${table} order by length(shape)`,
-      )
+      app.db.read<{ shape: string; hits: number }>(sql`select shape, hits from index_uses where table_id = ${table} order by length(shape)`)
     await slowly(table, { order_by: 'email', limit: 1, offset: 3 })
     await slowly(table, body)
     await slowly(table, body)
@@ -533,7 +531,7 @@ describe('a query outside of views', () => {
     expect(await explained(table, body)).toContain(wanted.find(({ fields }) => fields[0] === 'stage')?.name)
 
     // An index that no query has needed for a month is dropped.
-    await app.db.execute(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
+    await app.db.write(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
     await adaptAll(context())
     await adapt(context(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views')).toEqual([])
@@ -544,7 +542,7 @@ describe('a query outside of views', () => {
     const body = { order: keys('stage D', 'amount', 'company') }
     await slowly(table, body)
     await slowly(table, reversed(body))
-    expect(await app.db.query(sql`select shape, hits from index_uses where table_id = ${table}`)).toEqual([
+    expect(await app.db.read(sql`select shape, hits from index_uses where table_id = ${table}`)).toEqual([
       {
         shape: '{"equal":[],"sort":"stage","further":[{"field":"amount","isReversed":true},{"field":"company","isReversed":true}]}',
         hits: 1,
@@ -561,7 +559,7 @@ describe('a query outside of views', () => {
     const table = await largeTable(80_000)
     await run(`insert into index_uses (table_id, shape, hits, first_at, last_at)
       select ${table}, '{"equal":[],"sort":"field_' || i || '"}', 1, now(), now() from generate_series(1, 99) i`)
-    const noted = () => app.db.query(sql`select shape from index_uses where table_id = ${table} and shape not like '%field%'`)
+    const noted = () => app.db.read(sql`select shape from index_uses where table_id = ${table} and shape not like '%field%'`)
     await slowly(table, { order_by: 'due' })
     expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
     await slowly(table, { order_by: 'amount' })
@@ -578,7 +576,7 @@ describe('a query outside of views', () => {
       await slowly(table, body)
     await adapt(context(), { table_id: table })
     await slowly(table, { order_by: 'company' })
-    expect(await app.db.query(sql`select shape from index_uses where table_id = ${table}`)).toEqual([])
+    expect(await app.db.read(sql`select shape from index_uses where table_id = ${table}`)).toEqual([])
   })
 })
 
@@ -614,7 +612,7 @@ test('a node that does not answer keeps no other table from its indexes', async 
   const sent: number[] = []
   const jobs = { send: async (_: unknown, { table_id }: { table_id: number }) => void sent.push(table_id) }
   const other = await largeTable(0)
-  const node = (query: () => Promise<unknown>, isAway = false) => ({ name: 'node', isAway, database: { query } })
+  const node = (query: () => Promise<unknown>, isAway = false) => ({ name: 'node', isAway, database: { read: query } })
   const nodes = [
     node(() => Promise.reject(new Error('timeout exceeded when trying to connect'))),
     node(async () => [{ id: other }]),

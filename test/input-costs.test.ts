@@ -63,7 +63,7 @@ describe('a page of more than 32 MB is refused with what to do', () => {
   test('of comments on a record, also over RPC', async () => {
     const comments = `/api/table/${table}/record/${record}/comments`
     for (let count = 0; count < 12; count++) await as.post(`${comments}/create`, { content: 'Long' })
-    await app.db.execute(sql`update record_comments set content = repeat('€', 1_048_576) where record_id = ${record}`)
+    await app.db.write(sql`update record_comments set content = repeat('€', 1_048_576) where record_id = ${record}`)
     expect(refusal(await as.get(`${comments}/get`))).toEqual(tooLarge)
     expect((await as.get(`${comments}/get?limit=10`)).body).toHaveLength(10)
     await expect(as.rpc.comments.list.query({ table_id: table, record_id: record })).rejects.toThrow('more than 32 MB')

@@ -63,7 +63,7 @@ describe('API keys', () => {
   test('whose lists were set to NULL by SQL may be used from anywhere, but in no space, and are listed', async () => {
     const { id, owner, space, keyOf } = await app.account()
     const secret = await keyOf({ accountId: id, userId: owner.id }, { kind: 'account', name: 'By SQL' })
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update api_keys set ip_allowlist = null, all_spaces = false, space_ids = null where token_hash = ${Buffer.from(tokenHash(secret))}`)
     expect((await app.as(secret).get(`/api/space/${space}/get`)).body.message).toBe('API key not authorized for this workspace')
     const listed = (await app.as(owner).get('/api/keys/list')).body.find(({ name }: { name: string }) => name === 'By SQL')
@@ -128,7 +128,7 @@ describe('API keys', () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => app.account()))
     const ids = accounts.map(({ id }) => id)
     const used = async () => {
-      const rows = await app.db.query<{ account_id: number }>(
+      const rows = await app.db.read<{ account_id: number }>(
         sql`select distinct account_id from api_keys where account_id = any(${ids}) and last_used_at is not null order by account_id`,
       )
       return rows.map(({ account_id }) => account_id)
@@ -200,8 +200,8 @@ describe('API keys', () => {
     const account = await app.account()
     const { path, id } = await makeTable(app, account)
     const losses = [
-      (secret: string) => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(secret)}`),
-      (secret: string) => app.db.execute(sql`update api_keys set read_only = true where token_hash = ${tokenHash(secret)}`),
+      (secret: string) => app.db.write(sql`delete from api_keys where token_hash = ${tokenHash(secret)}`),
+      (secret: string) => app.db.write(sql`update api_keys set read_only = true where token_hash = ${tokenHash(secret)}`),
     ]
     const statuses = []
     for (const lose of losses) {
@@ -212,7 +212,7 @@ describe('API keys', () => {
       })
       const answer = once(outgoing, 'response') as Promise<[IncomingMessage]>
       outgoing.write('{"data": ')
-      const isUsed = () => app.db.query(sql`select from api_keys where token_hash = ${tokenHash(secret)} and last_used_at is not null`)
+      const isUsed = () => app.db.read(sql`select from api_keys where token_hash = ${tokenHash(secret)} and last_used_at is not null`)
       await expect.poll(async () => (await isUsed()).length).toBe(1)
       await lose(secret)
       app.setClock(new Date(Date.now() + 20_000))
@@ -223,6 +223,6 @@ describe('API keys', () => {
       app.setClock(null)
     }
     expect(statuses).toEqual([401, 403])
-    expect(await app.db.query(sql`select from ${recordsOf(id)}`)).toEqual([])
+    expect(await app.db.read(sql`select from ${recordsOf(id)}`)).toEqual([])
   })
 })

@@ -23,7 +23,7 @@ describe('a list of tasks', () => {
     const { path, keys, member, keyOf, account } = await onRecord()
     const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
     await become(() => app.as(revoked).get(`${path}/list`))
-    await db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+    await db.write(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
     const refused = await app.as(revoked).get(`${path}/list`)
     expect([refused.status, refused.body.message]).toEqual([401, 'The API key is not valid'])
     expect((await app.as(revoked).get(`${path}/list`)).body).toEqual({ ...refused.body, request_id: expect.any(String) })
@@ -51,7 +51,7 @@ describe('a list of tasks', () => {
       expect(titles(await app.as(keys.personal).get(`${path}/list`))).toEqual(['On the record'])
       expect(titles(await mine(keys.personal))).toEqual(['On the record'])
     }
-    await db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
+    await db.write(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
     expect(titles(await mine(keys.personal))).toEqual([])
     expect((await app.as(keys.personal).get(`${path}/list`)).status).toBe(403)
   })
@@ -59,10 +59,10 @@ describe('a list of tasks', () => {
   test('leaves out the tasks of a space for an owner who is none any more', async () => {
     const { create, owner, admin, space, account } = await onRecord()
     await create(owner, { title: 'For owners' })
-    await db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${owner.id}`)
+    await db.write(sql`delete from space_members where space_id = ${space} and user_id = ${owner.id}`)
     await become(async () => expect(titles(await mine(owner))).toEqual(['For owners']))
     const changed = (ownerId: number): Sql => sql`update accounts set owner_user_id = ${ownerId} where id = ${account.id}`
-    await db.execute(changed(admin.id))
+    await db.write(changed(admin.id))
     expect(titles(await mine(owner))).toEqual([])
   })
 
@@ -81,7 +81,7 @@ describe('a list of tasks', () => {
       .as(revoked)
       .send('/api/tasks/list', { method: 'POST', body: 'tab=my', headers: { 'content-type': 'text/plain' } })
     expect(status).toBe(415)
-    await db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+    await db.write(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
     expect((await broken(revoked)).status).toBe(401)
     expect((await broken(revoked)).status).toBe(401)
   })
@@ -154,7 +154,7 @@ describe('a page of records', async () => {
     const { page } = await filled()
     const revoked = await newKey()
     await become(() => page(revoked))
-    await db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+    await db.write(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
     expect([(await page(revoked)).status, (await page(revoked)).status]).toEqual([401, 401])
   })
 
@@ -170,7 +170,7 @@ describe('a page of records', async () => {
   test('is of the present day of a caller who has moved to another time zone', async () => {
     const { page } = await filled()
     const zoned = async (name: string) => {
-      await db.execute(sql`update users set timezone = ${name} where id = ${member.id}`)
+      await db.write(sql`update users set timezone = ${name} where id = ${member.id}`)
       return page(keys.personal, { filters: [{ column: 'created_at', compare: '>=', value: 'tomorrow' }] })
     }
     expect((await zoned('UTC')).body).toEqual([])
@@ -186,8 +186,8 @@ describe('a page of records', async () => {
   test('is read by the present definition of the table, which another process has changed', async () => {
     const { id, page } = await filled()
     await become(() => page(keys.personal))
-    await db.execute(sql`update fields set name = 'Sum' where table_id = ${id} and id = 'amount'`)
-    await db.execute(sql`update tables set version = version + 1 where id = ${id}`)
+    await db.write(sql`update fields set name = 'Sum' where table_id = ${id} and id = 'amount'`)
+    await db.write(sql`update tables set version = version + 1 where id = ${id}`)
     expect(amounts(await page(keys.personal))).toEqual([1, 2, 3])
   })
 
@@ -227,22 +227,22 @@ test('a task in full costs a known caller of another account neither its comment
   const get = (caller: Caller) => app.as(caller).get(`/api/task/${task.id}/get`)
   await become(() => get(keys.account))
   await become(() => app.as(others.keys.account).get('/api/spaces/list'))
-  const { readShort } = db
+  const { read } = db
   let plan = ''
-  db.readShort = async (statement, label) => {
-    if (label === 'who' && statement.text.includes('task_comments')) {
+  db.read = async (statement, options) => {
+    if (statement.label === 'who' && statement.text.includes('task_comments')) {
       const explained = { text: `explain (analyze, timing off, costs off, summary off) ${statement.text}`, values: statement.values }
-      plan = JSON.stringify(await db.query(explained))
+      plan = JSON.stringify(await read(explained))
     }
-    return readShort(statement, label)
+    return read(statement, options)
   }
   try {
     expect((await get(others.keys.account)).status).toBe(403)
     if (!db.isElsewhere(others.table)) expect(plan).toMatch(/task_comments/)
     expect(plan).not.toMatch(/task_comments[^"]*rows=[1-9]/)
   } finally {
-    db.readShort = readShort
+    db.read = read
   }
-  await db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
+  await db.write(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
   expect((await get(keys.personal)).status).toBe(403)
 })

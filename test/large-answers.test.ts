@@ -19,7 +19,7 @@ await fill(vast, 75_000)
 
 /** Each record has a text of its own. */
 async function fill(tableId: number, length: number): Promise<void> {
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into ${recordsOf(tableId)} (text, created_at, updated_at)
     select left(repeat(i || ' large ', ${length}), ${length}), now(), now() from generate_series(1, ${RECORDS}::int) i`)
 }

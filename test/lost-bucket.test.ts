@@ -182,10 +182,10 @@ test('a staged file is copied by the bucket, however often the job is interrupte
   expect(await text()).toBe('hello')
 
   // Killed after the move and before the row was changed.
-  await app.db.execute(sql`update stored_files set storage_key = ${staged.path} where path = ${path}`)
+  await app.db.write(sql`update stored_files set storage_key = ${staged.path} where path = ${path}`)
   expect(await text()).toBe('hello')
   await settle()
-  expect(await app.db.query(sql`select storage_key from stored_files where path = ${path}`)).toEqual([{ storage_key: null }])
+  expect(await app.db.read(sql`select storage_key from stored_files where path = ${path}`)).toEqual([{ storage_key: null }])
 })
 
 test('/readyz tells of the bucket in bounded time, and stays ready', async () => {

@@ -1,9 +1,11 @@
 /** Loses database connections while they are in use, as every restart or failover of PostgreSQL does. */
+
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
 import { isOutage } from '../src/platform/database/database-errors.ts'
 import { closeIfSilent } from '../src/platform/database/silent-connections.ts'
+import { shortRead } from '../src/platform/database/statement.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
 import { databaseProxy } from './support/database-proxy.ts'
@@ -114,22 +116,22 @@ test('gives up statements to a server that has gone without a word, and uses oth
   const proxy = await databaseProxy()
   const db = openDatabase({ connectionString: proxy.url }, { size: 3, silentMs: 2_000 })
   const one = sql`select 1 as one`
-  const read = () => db.readShort<{ one: number }>(one, 'one')
+  const read = () => db.read<{ one: number }>(shortRead('one', one))
   const isOne = async (rows: Promise<{ one: number }[]>) => expect(await rows).toEqual([{ one: 1 }])
   try {
     // Once its text is prepared, a short read takes the pipelined connection.
     for (let count = 0; count < 5; count++) await isOne(read())
     const count = () => db.transaction(() => db.prisma.user.count())
     // Both connections of the pool are open.
-    await Promise.all([isOne(db.query(sql`select 1 as one from pg_sleep(0.2)`)), count()])
+    await Promise.all([isOne(db.read(sql`select 1 as one from pg_sleep(0.2)`)), count()])
     // A connection without a statement may be silent for any time.
     await new Promise((resolve) => setTimeout(resolve, 2_200))
-    await isOne(db.query(one))
+    await isOne(db.read(one))
     proxy.silence()
-    const [queried, written, short] = await Promise.allSettled([db.query(one), count(), read()])
+    const [queried, written, short] = await Promise.allSettled([db.read(one), count(), read()])
     expect([queried, written].map((result) => result.status === 'rejected' && isOutage(result.reason))).toEqual([true, true])
     expect(short).toEqual({ status: 'fulfilled', value: [{ one: 1 }] })
-    await isOne(db.query(one))
+    await isOne(db.read(one))
     expect(await count()).toEqual(expect.any(Number))
   } finally {
     await db.close()
@@ -142,7 +144,7 @@ test('returns a connection to the pool whose statement could not be cancelled, b
   const { username: user, hostname: host, port, pathname } = new URL(proxy.url)
   const db = openDatabase({ user, host, port: Number(port), database: pathname.slice(1) }, { size: 2 })
   try {
-    const sleeping = (signal: AbortSignal) => db.query<{ done: number }>(sql`select 1 as done from pg_sleep(0.3)`, undefined, signal)
+    const sleeping = (signal: AbortSignal) => db.read<{ done: number }>(sql`select 1 as done from pg_sleep(0.3)`, { signal })
     await Promise.all([sleeping(new AbortController().signal), sleeping(new AbortController().signal)])
     proxy.refuse()
     for (let round = 0; round < 2; round++) {

@@ -96,7 +96,7 @@ test('an upload whose transaction is lost leaves no bytes behind', async () => {
   const { jobs } = app.deps
   const send = jobs.send
   jobs.send = async (...args: Parameters<typeof send>) => {
-    await app.db.query(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`)
+    await app.db.write(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`)
     return send(...args)
   }
   expect((await upload()).status).toBe(503)
@@ -231,7 +231,7 @@ test('when an upload or an import is answered, the folder with the name of its b
     const { status, body } = await request
     const places = synced.splice(0)
     expect([status, body]).toEqual([200, body])
-    const [{ key } = { key: '' }] = await app.deps.db.query<{ key: string }>(keyOf(body))
+    const [{ key } = { key: '' }] = await app.deps.db.read<{ key: string }>(keyOf(body))
     expect(places).toContain(join(folder, createHash('sha256').update(key).digest('hex').slice(0, 2)))
   }
   await answered(put(comment), ofFile)

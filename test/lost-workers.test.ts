@@ -47,7 +47,7 @@ test('runs the job of a killed worker again within a minute', async () => {
 
   const app = await testApp({}, { worker: true })
   const state = async () =>
-    (await app.db.query<{ state: string }>({ text: `select state from pgboss.job where id = '${id}'`, values: [] }))[0]?.state
+    (await app.db.read<{ state: string }>({ text: `select state from pgboss.job where id = '${id}'`, values: [] }))[0]?.state
   await expect.poll(state, { timeout: 60_000, interval: 500 }).toBe('completed')
 }, 70_000)
 
@@ -93,7 +93,7 @@ test('goes on with schedules and jobs when the clock is set back by an hour', as
   const app = await testApp()
   const worker = await startWorker('behind')
   const lastPass = async () =>
-    (await app.db.query<{ at: string }>({ text: 'select cron_on::text as at from pgboss.version', values: [] }))[0]?.at
+    (await app.db.read<{ at: string }>({ text: 'select cron_on::text as at from pgboss.version', values: [] }))[0]?.at
   worker.shiftClock(-3_600_000)
   const before = await lastPass()
   await expect.poll(lastPass, { interval: 200 }).not.toBe(before)

@@ -149,7 +149,7 @@ const CHANGED_BY_USE = ['last_used_at', 'last_seen_at', 'expires_at', 'ip', 'use
 
 /** Counts and hashes the rows of the account in each table. */
 async function rowsOf(account: TestAccount): Promise<Record<string, unknown>> {
-  const columns = await app.db.query<{ table: string; columns: string[] }>(sql`
+  const columns = await app.db.read<{ table: string; columns: string[] }>(sql`
     select table_name as table, array_agg(column_name::text) as columns from information_schema.columns
     where table_schema = 'public' group by 1 order by 1`)
   const found: Record<string, unknown> = {}
@@ -158,7 +158,7 @@ async function rowsOf(account: TestAccount): Promise<Record<string, unknown>> {
     if (!owner || table === 'rate_windows') continue
     found[table] = await hashOf(`select * from ${ident(table).text} where ${owner[1]}`, [account.id])
   }
-  const tables = await app.db.query<{ id: number }>(sql`select id from tables where account_id = ${account.id}`)
+  const tables = await app.db.read<{ id: number }>(sql`select id from tables where account_id = ${account.id}`)
   for (const { id } of tables) found[`t${id}`] = await hashOf(`select * from t${id}.records`, [])
   return found
 }
@@ -166,6 +166,6 @@ async function rowsOf(account: TestAccount): Promise<Record<string, unknown>> {
 async function hashOf(text: string, values: unknown[]): Promise<unknown> {
   const row = `to_jsonb(r) - '{${CHANGED_BY_USE.join(',')}}'::text[]`
   const hash = `select count(*)::int as count, md5(coalesce(string_agg((${row})::text, ',' order by (${row})::text), '')) as hash from (${text}) r`
-  const [answer] = await app.db.query({ text: hash, values })
+  const [answer] = await app.db.read({ text: hash, values })
   return answer
 }

@@ -134,7 +134,7 @@ describe('what is measured', () => {
 
   test('a statement that takes longer than a second as slow', async () => {
     const before = slowerThanASecond(await scrape())
-    await app.db.query({ text: 'select pg_sleep(1.01)', values: [] })
+    await app.db.read({ text: 'select pg_sleep(1.01)', values: [] })
     const text = await scrape()
     expect(slowerThanASecond(text)).toBeGreaterThan(before)
     expect(seriesOf(text, 'gridpost_db_slow_statements_total')).toBe(slowerThanASecond(text))
@@ -188,7 +188,7 @@ describe('what is measured', () => {
 
   test('the depth and the age of a queue', async () => {
     // No worker reads this queue: its jobs stay.
-    await app.db.execute({
+    await app.db.write({
       text: `insert into pgboss.job (name, data, start_after) select 'dead-letters', '{}', now() - interval '90 seconds' from generate_series(1, 3)`,
       values: [],
     } as never)

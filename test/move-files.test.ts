@@ -33,7 +33,7 @@ const inFolder = () =>
     .map((place) => basename(place))
     .filter((name) => name.length > 2)
 const hostOf = async (path: string) =>
-  (await app.db.query<{ host: string }>(sql`select host from stored_files where path = ${path}`))[0]?.host
+  (await app.db.read<{ host: string }>(sql`select host from stored_files where path = ${path}`))[0]?.host
 
 async function withFiles(texts: string[]): Promise<{ account: TestAccount; field: string; paths: string[] }> {
   const account = await before.account()
@@ -178,11 +178,11 @@ test('cells, comments, mails and tasks name the storage where their files are', 
   // A file that has a name like the part of an entry, and one whose row was lost.
   await post(`${record}/files/create`, { field_id: 'entry', ...content, name: '"host": "local"' })
   const lost = (await post(`${path}/record/${records[1]}/files/create`, { field_id: 'file', ...content })).at(-1)
-  await app.db.execute(sql`delete from stored_files where path = ${lost.path}`)
+  await app.db.write(sql`delete from stored_files where path = ${lost.path}`)
 
   const seen = async () => {
     const { data, version } = (await as.get(`${record}/get`)).body
-    const rows = await app.db.query<{ attachments: unknown }>(sql`select attachments from record_comments where id = ${comment.id}`)
+    const rows = await app.db.read<{ attachments: unknown }>(sql`select attachments from record_comments where id = ${comment.id}`)
     const { attachments } = (await as.get(`${task}/get`)).body
     const comments = (await as.get(`${task}/comments/get`)).body
     return { lists: [data.file, data.entry, ...rows.map((row) => row.attachments), attachments, comments[0].attachments], version }

@@ -58,7 +58,7 @@ async function changing(table: number, field: string, changes: FieldUpdate, mean
 const fieldOf = async (table: number, id: string) =>
   (await as.get(`/api/table/${table}/get`)).body.fields.find((field: { id: string }) => field.id === id)
 const narrowingOf = async (table: number) =>
-  (await app.db.query<{ narrowing: unknown }>(sql`select narrowing from fields where table_id = ${table} and narrowing is not null`)).length
+  (await app.db.read<{ narrowing: unknown }>(sql`select narrowing from fields where table_id = ${table} and narrowing is not null`)).length
 
 const WRITERS: [string, (table: number, field: string, value: unknown) => Promise<unknown>][] = [
   [

@@ -27,7 +27,7 @@ async function mailed(person: Person, at: Date = NOW) {
 
 async function letters({ id, email }: Person) {
   const waiting = async () => {
-    const [row] = await app.db.query<{ count: number }>(sql`
+    const [row] = await app.db.read<{ count: number }>(sql`
       select count(*) from pgboss.job
       where name like 'notifications.%' and state < 'completed' and (data->>'user_id' is null or data->>'user_id' = ${String(id)})`)
     return row?.count
@@ -38,7 +38,7 @@ async function letters({ id, email }: Person) {
 
 const prefer = (person: Person, mail_preference: string) => app.as(person).post('/api/auth/profile', { mail_preference })
 const stillWaiting = async ({ id }: Person) =>
-  (await app.db.query(sql`select id from notifications where user_id = ${id} and mailed_at is null`)).length
+  (await app.db.read(sql`select id from notifications where user_id = ${id} and mailed_at is null`)).length
 
 /** A viewer whom tasks can be assigned to. */
 async function assigning(timezone = 'UTC') {
@@ -100,7 +100,7 @@ describe('mail at once', () => {
   test('contains a plain HTTP link without the one-click header, which requires https', async () => {
     const { viewer, assign } = await assigning()
     await assign()
-    const ids = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
+    const ids = await app.db.read<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
     const context = { ...systemContext(app.deps), publicUrl: () => 'http://grid.local:3000' }
     await mailLetter(context, { user_id: viewer.id, notification_ids: ids.map(({ id }) => id) })
     const [letter] = await letters(viewer)
@@ -176,12 +176,12 @@ describe('a digest', () => {
   test('is sent once to each user, however many notifications wait', async () => {
     const { id, viewer, admin } = await assigning()
     // There are more notifications, of two users, than one transaction takes.
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into notifications (user_id, account_id, event_type, message, url, summary, created_at)
       select u, ${id}, 'TASK_ASSIGNED', 'Something was assigned to you.', '/task/1', '', '2026-03-30 09:00:00'
       from generate_series(1, 3000), unnest(array[${viewer.id}, ${admin.id}]::int[]) u`)
     await mailed(viewer, later(60))
-    const jobs = await app.db.query<{ user_id: number; count: number }>(sql`
+    const jobs = await app.db.read<{ user_id: number; count: number }>(sql`
       select (data->>'user_id')::int as user_id, jsonb_array_length(data->'notification_ids') as count from pgboss.job
       where name = 'notifications.letter' and (data->>'user_id')::int in (${viewer.id}, ${admin.id}) order by 1`)
     expect(jobs).toEqual([admin.id, viewer.id].sort((a, b) => a - b).map((user_id) => ({ user_id, count: 1_000 })))
@@ -223,7 +223,7 @@ describe('no mail', () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     await assign()
-    await app.db.execute(sql`update users set status = 'invited' where id = ${viewer.id}`)
+    await app.db.write(sql`update users set status = 'invited' where id = ${viewer.id}`)
     expect(await mailed(viewer, later(60))).toEqual([])
   })
 
@@ -247,7 +247,7 @@ describe('no mail', () => {
     // A pending digest is not sent by the sweep of each minute during the test.
     const made = await assigning()
     const { body } = await made.assign()
-    const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${made.viewer.id}`)
+    const [row] = await app.db.read<{ id: number }>(sql`select id from notifications where user_id = ${made.viewer.id}`)
     await happen({ ...made, task: body.id })
     await mailLetter(systemContext(app.deps), { user_id: made.viewer.id, notification_ids: [row?.id ?? 0] })
     expect(await letters(made.viewer)).toEqual([])
@@ -326,7 +326,7 @@ describe('a letter that the server refuses', () => {
     await assign()
     await assign({ assignee_user_id: admin.id })
     smtp.recipients.set(viewer.email, 451)
-    const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
+    const [row] = await app.db.read<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
     const job = { user_id: viewer.id, notification_ids: [row?.id ?? 0] }
     await expect(mailLetter(systemContext(app.deps), job)).rejects.toThrow()
     smtp.recipients.delete(viewer.email)
@@ -404,7 +404,7 @@ describe('the unsubscribe link', () => {
 
   test('of a deleted user changes nothing', async () => {
     const { path, viewer } = await linked()
-    await app.db.execute(sql`update users set status = 'deleted' where id = ${viewer.id}`)
+    await app.db.write(sql`update users set status = 'deleted' where id = ${viewer.id}`)
     expect((await app.as(null).send(path, form(''))).status).toBe(404)
   })
 })

@@ -97,7 +97,7 @@ describe('notifications', () => {
     await app.as(owner).post(`/api/table/${table}/delete`)
     expect(await shown()).toEqual([[], 0])
     await purge({ ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
-    expect(await app.db.query(sql`select from tables where id = ${table}`)).toEqual([])
+    expect(await app.db.read(sql`select from tables where id = ${table}`)).toEqual([])
     expect(await shown()).toEqual([[], 0])
     // Notifications without a place stay with their user.
     expect((await post(owner, 'list')).body).toEqual(ownersRows)

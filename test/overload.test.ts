@@ -101,7 +101,7 @@ test('answers a flood of tracking pixels with the image, whether or not they are
 
 test('answers a flood of readiness checks with one look at the database', async () => {
   const isReady = vi.spyOn(app.deps.jobs, 'isReady')
-  const query = vi.spyOn(app.db, 'query')
+  const query = vi.spyOn(app.db, 'read')
   const answers = await Promise.all(Array.from({ length: 200 }, () => app.as(null).get('/readyz')))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   // A look is used again for a quarter of a second, in which a slow machine may not answer all.

@@ -41,7 +41,7 @@ async function mailedToken(email: string): Promise<string> {
 /** Waits until the jobs for the address are done. @returns their number */
 async function jobsFor(email: string): Promise<number> {
   const jobs = (isOpen: boolean) =>
-    app.db.query(sql`
+    app.db.read(sql`
     select id from pgboss.job where name = 'auth.reset' and data->>'email' = ${email} and (not ${isOpen} or state < 'completed')`)
   await expect.poll(async () => (await jobs(true)).length).toBe(0)
   return (await jobs(false)).length
@@ -56,14 +56,14 @@ describe('a forgotten password', () => {
     expect(letter?.html).toContain(`href="https://grid.example/reset#${token}"`)
     expect(letter?.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
     // Only a hash is stored.
-    expect(await app.db.query(sql`select from password_resets where token_hash = ${Buffer.from(token)}`)).toEqual([])
+    expect(await app.db.read(sql`select from password_resets where token_hash = ${Buffer.from(token)}`)).toEqual([])
 
     const done = await reset(token)
     expect([done.status, done.body]).toEqual([200, { ok: true }])
     expect((await app.as(owner).get('/api/auth/me')).status).toBe(401)
     expect((await signIn(owner.email, owner.password)).status).toBe(401)
     expect((await signIn(owner.email, NEW_PASSWORD)).status).toBe(200)
-    const log = await app.db.query(sql`
+    const log = await app.db.read(sql`
       select action, actor_user_id, ip is not null as has_ip from audit_entries where object->>'id' = ${String(owner.id)} order by id limit 2`)
     expect(log).toEqual([
       { action: 'password.reset_requested', actor_user_id: null, has_ip: true },
@@ -140,7 +140,7 @@ describe('a forgotten password', () => {
     // Both wait for the row of the user, the link first.
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const holding = app.db.transaction(async () => {
-      await app.db.query(sql`select from users where id = ${owner.id} for update`)
+      await app.db.read(sql`select from users where id = ${owner.id} for update`)
       await released
     })
     const waiting = (count: number) => vi.waitFor(async () => expect(await lockWaits()).toHaveLength(count), { timeout: 20_000 })
@@ -228,7 +228,7 @@ describe('a new password', () => {
     expect((await signIn(owner.email, won ?? '')).status).toBe(200)
     expect((await signIn(owner.email, lost ?? '')).status).toBe(401)
     expect((await app.as(owner).get('/api/auth/me')).status).toBe(200)
-    const changes = await app.db.query(sql`select from audit_entries where action = 'password.changed' and actor_user_id = ${owner.id}`)
+    const changes = await app.db.read(sql`select from audit_entries where action = 'password.changed' and actor_user_id = ${owner.id}`)
     expect(changes).toHaveLength(1)
   })
 
@@ -243,12 +243,12 @@ describe('a new password', () => {
     expect((await app.as(null).post('/api/auth/password', change, session)).status).toBe(200)
     const isRetried = async () =>
       (
-        await app.db.query<{ state: string }>(sql`
+        await app.db.read<{ state: string }>(sql`
         select state from pgboss.job where name = 'auth.password-notice' and data->>'user_id' = ${String(owner.id)}`)
       )[0]?.state
     await expect.poll(isRetried).toBe('retry')
     smtp.onGreeting = {}
-    await app.db.execute(sql`
+    await app.db.write(sql`
       update pgboss.job set start_after = now() where name = 'auth.password-notice' and data->>'user_id' = ${String(owner.id)}`)
     await expect.poll(() => noticesTo(owner.email)).toHaveLength(1)
   })
@@ -261,7 +261,7 @@ describe('asking for a new password', () => {
     await app.as(admin).rpc.spaces.addMember.mutate({ space_id: space, email: invited, role: 'viewer' })
     const works: unknown[] = []
     for (const email of [owner.email, member.email, invited, `nobody.${owner.id}@example.com`]) {
-      const spies = [vi.spyOn(app.db, 'query'), vi.spyOn(app.db, 'execute')]
+      const spies = [vi.spyOn(app.db, 'read'), vi.spyOn(app.db, 'write')]
       const { status, body, headers } = await forgot(email)
       works.push([status, body, headers.getSetCookie(), spies.map((spy) => spy.mock.calls.filter(isOfRequest).length)])
       for (const spy of spies) spy.mockRestore()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { runFor } from '../src/platform/concurrency/current-account.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
 import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
+import { labelled, shortRead } from '../src/platform/database/statement.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database
@@ -12,8 +13,8 @@ beforeAll(async () => {
   db = openDatabase(connection)
   other = new pg.Client(connection)
   await other.connect()
-  await db.query(sql`create table things (id int primary key, name text)`)
-  await db.query(sql`insert into things select n, 'thing ' || n from generate_series(1, 100) n`)
+  await db.write(sql`create table things (id int primary key, name text)`)
+  await db.write(sql`insert into things select n, 'thing ' || n from generate_series(1, 100) n`)
 })
 afterAll(async () => {
   await other.end()
@@ -22,9 +23,11 @@ afterAll(async () => {
 
 /** Returns the pid of the answering backend, if it serves the pipelined reads. */
 async function pipelineBackend(): Promise<number | null> {
-  const [row] = await db.readShort<{ pid: number }>(
-    sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${PIPELINE_NAME}`,
-    'pipeline-backend',
+  const [row] = await db.read<{ pid: number }>(
+    shortRead(
+      'pipeline-backend',
+      sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${PIPELINE_NAME}`,
+    ),
   )
   return row?.pid ?? null
 }
@@ -32,7 +35,7 @@ async function pipelineBackend(): Promise<number | null> {
 const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 
 const nameOf = (id: number): Sql => sql`select name, pg_backend_pid() as pid from things where id = ${id}`
-const names = (ids: number[]) => Promise.all(ids.map((id) => db.readShort<{ name: string; pid: number }>(nameOf(id), 'things')))
+const names = (ids: number[]) => Promise.all(ids.map((id) => db.read<{ name: string; pid: number }>(shortRead('things', nameOf(id)))))
 
 test('answers concurrent reads on one connection, each with its own rows', async () => {
   await pipelineOpen()
@@ -50,7 +53,7 @@ test('answers concurrent reads on one connection, each with its own rows', async
 test('answers an account elsewhere after a large answer, so that its next ones do not delay others', async () => {
   await pipelineOpen()
   const pipeline = await pipelineBackend()
-  const text = (length: number) => db.readShort<{ text: string }>(sql`select repeat('x', ${length}) as text`, 'text')
+  const text = (length: number) => db.read<{ text: string }>(shortRead('text', sql`select repeat('x', ${length}) as text`))
   for (let round = 0; round < 3; round++) await text(1)
   const backendOf = (account: string) => runFor(account, pipelineBackend)
   expect(await backendOf('account 1')).toBe(pipeline)
@@ -64,7 +67,7 @@ test('answers an account elsewhere after a large answer, so that its next ones d
 })
 
 test('keeps the error of one read from the others', async () => {
-  const divided = (by: number) => db.readShort<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
+  const divided = (by: number) => db.read<{ value: number }>(shortRead('divided', sql`select 100 / ${by}::int as value`))
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await divided(1)
   const found = await Promise.allSettled([divided(1), divided(0), divided(4)])
@@ -111,9 +114,11 @@ test('repeats pending reads elsewhere when the connection is lost, and opens ano
   const before = await pipelineBackend()
   // The read ends the server process that it is sent to, if that is the one of the pipeline.
   const ending = (id: number) =>
-    db.readShort<{ name: string }>(
-      sql`select name from things where id = ${id} and case when id = ${id} and pg_backend_pid() = ${before} then pg_terminate_backend(${before}::int) else true end`,
-      'ending',
+    db.read<{ name: string }>(
+      shortRead(
+        'ending',
+        sql`select name from things where id = ${id} and case when id = ${id} and pg_backend_pid() = ${before} then pg_terminate_backend(${before}::int) else true end`,
+      ),
     )
   for (let round = 0; round < 3; round++) await ending(0)
   expect(await ending(7)).toEqual([{ name: 'thing 7' }])
@@ -124,7 +129,7 @@ test('repeats pending reads elsewhere when the connection is lost, and opens ano
 test('reads inside a transaction the rows that the transaction has written', async () => {
   for (let round = 0; round < 3; round++) await names([1])
   await db.transaction(async () => {
-    await db.execute(sql`insert into things values (101, 'only here')`)
+    await db.write(sql`insert into things values (101, 'only here')`)
     expect((await names([101]))[0]?.[0]?.name).toBe('only here')
   })
 })
@@ -136,9 +141,9 @@ describe('a page', () => {
   test('takes a trailing read along on its connection, once that is prepared', async () => {
     const read = async () => {
       const found: { least: number; pid: number }[] = []
-      const statement = sql`select min(id) as least, pg_backend_pid() as pid from things`
-      const trailing = { statement, label: 'trailing', answered: (rows: unknown[]) => void found.push(...(rows as typeof found)) }
-      const rows = await db.queryPrinted(page, 'page', NEVER, trailing)
+      const statement = shortRead('trailing', sql`select min(id) as least, pg_backend_pid() as pid from things`)
+      const trailing = { statement, answered: (rows: unknown[]) => void found.push(...(rows as typeof found)) }
+      const rows = await db.page(labelled('page', page), { signal: NEVER, trailing })
       return found.map(({ least, pid }) => ({ least, isBehind: pid === Number(rows.textOf(0, 1)) }))
     }
     expect([await read(), await read()]).toEqual([[], []])
@@ -147,19 +152,19 @@ describe('a page', () => {
 
   test('of a transaction is read on its connection', async () => {
     await db.transaction(async () => {
-      const [{ pid } = { pid: 0 }] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
-      expect(Number((await db.queryPrinted(page, 'page', NEVER)).textOf(0, 1))).toBe(pid)
+      const [{ pid } = { pid: 0 }] = await db.read<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+      expect(Number((await db.page(labelled('page', page), { signal: NEVER })).textOf(0, 1))).toBe(pid)
     })
   })
 
   test('of a caller who has hung up is not sent', async () => {
     const reason = new Error('The caller has hung up')
-    await expect(db.queryPrinted(page, 'page', AbortSignal.abort(reason))).rejects.toBe(reason)
+    await expect(db.page(labelled('page', page), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   })
 
   test('that has more than 32 MB is refused', async () => {
-    await db.query(sql`create table texts as select n as id, repeat('x', 1000000) as text from generate_series(1, 40) n`)
-    const ask = db.queryPrinted(sql`select id, text from texts`, 'texts', NEVER)
+    await db.write(sql`create table texts as select n as id, repeat('x', 1000000) as text from generate_series(1, 40) n`)
+    const ask = db.page(labelled('texts', sql`select id, text from texts`), { signal: NEVER })
     await expect(ask).rejects.toThrow('The page has more than 32 MB; ask for fewer records with limit, or for fewer fields with fields')
   })
 })

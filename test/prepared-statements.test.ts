@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase, raw, sql } from '../src/platform/database/database.ts'
+import { labelled, shortRead } from '../src/platform/database/statement.ts'
 import { testDatabase } from './support/database.ts'
 
 /** More than a connection keeps (MOST_ON_CONNECTION). */
@@ -30,14 +31,14 @@ async function prepareMany(run: (text: string) => Promise<{ kept: number; pid: n
 }
 
 test('are bounded on a connection of the pool, whose successor goes on', async () => {
-  const { kept, backends } = await prepareMany((text) => db.query(sql`${raw(text)}`, 'many'))
+  const { kept, backends } = await prepareMany((text) => db.read(labelled('many', sql`${raw(text)}`)))
   expect(kept).toBeGreaterThan(200)
   expect(kept).toBeLessThanOrEqual(MOST)
   expect(backends).toBe(3)
 })
 
 test('are bounded on the connection of short reads', async () => {
-  const { kept } = await prepareMany((text) => db.readShort(sql`${raw(text)}`, 'many'))
+  const { kept } = await prepareMany((text) => db.read(shortRead('many', sql`${raw(text)}`)))
   expect(kept).toBeGreaterThan(200)
   expect(kept).toBeLessThanOrEqual(MOST)
 })

@@ -67,7 +67,7 @@ test('counts failed sign-ins of both processes together', async () => {
   const answers: Received[] = []
   for (const connection of [one, other, one, other]) answers.push(await signIn(connection, 'wrong'))
   expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401])
-  expect(await app.db.query(sql`select round(max(failures))::int as failures from sign_in_failures`)).toEqual([{ failures: 4 }])
+  expect(await app.db.read(sql`select round(max(failures))::int as failures from sign_in_failures`)).toEqual([{ failures: 4 }])
 })
 
 test('knows the session of a sign-in in the other process, and its end', async () => {
@@ -98,7 +98,7 @@ test('does what an Idempotency-Key names once, in whichever process', async () =
     ['true', again[0]?.body.id],
     ['true', again[0]?.body.id],
   ])
-  expect(await app.db.query(sql`select title from tasks where account_id = ${id}`)).toEqual([{ title: 'Once' }])
+  expect(await app.db.read(sql`select title from tasks where account_id = ${id}`)).toEqual([{ title: 'Once' }])
 })
 
 test('sees a change of a table in the process that has cached it before', async () => {

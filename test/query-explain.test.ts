@@ -137,11 +137,11 @@ describe('a query is explained', () => {
       ],
     })
     const records = recordsOf(large.body.id)
-    await app.db.execute(
+    await app.db.write(
       sql`insert into ${records} (name, created_at, updated_at) select 'n' || i, now(), now() from generate_series(1, 5000) i`,
     )
-    await app.db.execute(sql`create index by_name on ${records} (lower(name) nulls first, id)`)
-    await app.db.execute(sql`analyze ${records}`)
+    await app.db.write(sql`create index by_name on ${records} (lower(name) nulls first, id)`)
+    await app.db.write(sql`analyze ${records}`)
     const indexes = async (body: object) =>
       (await app.as(account.owner).post(`/api/table/${large.body.id}/records/query`, { ...body, explain: true })).body.indexes
     expect(await indexes({ order_by: 'name', order_dir: 'D' })).toEqual(['by_name'])

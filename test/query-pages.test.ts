@@ -38,7 +38,7 @@ describe('a page of more than 32 MB', async () => {
     { name: 'Text', type: 'long_text' },
     { name: 'Owner', type: 'user' },
   ])
-  await app.db.query(sql`insert into ${recordsOf(large)} (text, owner, created_at, updated_at)
+  await app.db.write(sql`insert into ${recordsOf(large)} (text, owner, created_at, updated_at)
     select repeat('x', 100000), ${account.owner.id}, now(), now() from generate_series(1, 400)`)
   const message = 'The page has more than 32 MB; ask for fewer records with limit, or for fewer fields with fields'
 

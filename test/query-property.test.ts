@@ -402,7 +402,7 @@ test(`every accepted query answers what plain JavaScript answers (seed ${SEED})`
         const walked = await savedQuery(gen, tried, 'Walked', 1)
         const views: Saved[] = []
         for (const name of ['One', 'Two', 'Three']) views.push(await savedQuery(gen, tried, name, 3))
-        await app.db.execute(sql`delete from ${recordsOf(targetTable)} where id = ${goneResource}`)
+        await app.db.write(sql`delete from ${recordsOf(targetTable)} where id = ${goneResource}`)
         await app.db.prisma.user.update({ where: { id: account.owner.id }, data: { timezone: zone } })
         app.setClock(now)
         try {
@@ -414,7 +414,7 @@ test(`every accepted query answers what plain JavaScript answers (seed ${SEED})`
         } finally {
           app.setClock(null)
           // The record is restored under its id for the next table.
-          await app.db.execute(
+          await app.db.write(
             sql`insert into ${recordsOf(targetTable)} (id, created_at, updated_at, name) values (${goneResource}, now(), now(), 'gone')`,
           )
         }

@@ -88,7 +88,7 @@ describe('the meaning of each compare on each type', async () => {
   ])
   await app.as(account.owner).post(`/api/table/${cities}/record/${gone}/delete`)
   const files = JSON.stringify([{ name: 'Plan 50%.PDF', path: 'x', size: 1, type: 'application/pdf', host: 'local' }])
-  await app.db.execute(sql`update ${recordsOf(table)} set file = ${files}::jsonb where id = ${ids[1]}`)
+  await app.db.write(sql`update ${recordsOf(table)} set file = ${files}::jsonb where id = ${ids[1]}`)
   await app.db.prisma.user.update({ where: { id: account.owner.id }, data: { timezone: 'Europe/Berlin' } })
 
   test.each<[column: string, compare: string, value: unknown, expected: string]>([
@@ -579,8 +579,8 @@ test('the number of statements does not depend on the number of rows', async () 
 
   const queries = queriesOf(app.db)
   let statements = 0
-  const counting = queriesWith(queries, () => {
-    statements++
+  const counting = queriesWith(queries, ({ label }) => {
+    if (label !== 'who') statements++
   })
   Object.assign(app.db, counting)
   const cost = async (limit: number) => {
@@ -589,7 +589,8 @@ test('the number of statements does not depend on the number of rows', async () 
     return statements
   }
   try {
-    await cost(1)
+    // A page takes its users along once that read is prepared, from its third use on.
+    for (let use = 0; use < 3; use++) await cost(50)
     expect(await cost(50)).toBe(await cost(1))
     expect(statements).toBeLessThanOrEqual(5)
   } finally {
@@ -611,7 +612,7 @@ test('a column that is deleted while its table is read is omitted from the next 
       ids.push(ownFields(definition).map(({ id }) => id))
       // Deletes the field between the check of the request and the query.
       if (ids.length === 2) await app.as(account.owner).post(`/api/table/${table}/field/short_lived/delete`)
-      return app.db.query(sql`select ${join(ownFields(definition).map(({ id }) => ident(id)))} from ${recordsOf(table)}`)
+      return app.db.read(sql`select ${join(ownFields(definition).map(({ id }) => ident(id)))} from ${recordsOf(table)}`)
     })
   await read()
   expect(await read()).toEqual([])

@@ -77,7 +77,7 @@ describe('a record', () => {
     expect(cleared.body.data).toEqual(EMPTY)
     const blank = await as.post(`${table.path}/records/create`, { data: { text: '', url: '', multi_select: [], multi_user: [], file: [] } })
     expect(blank.body.data).toEqual(EMPTY)
-    const [stored] = await app.db.query(
+    const [stored] = await app.db.read(
       sql`select text, url, multi_select, multi_user, file from ${recordsOf(table.id)} where id = ${blank.body.id}`,
     )
     expect(stored).toEqual({ text: null, url: null, multi_select: null, multi_user: null, file: null })
@@ -216,7 +216,7 @@ describe('a record', () => {
     const path = `${table.path}/record/${body.id}/update`
     const first = await as.post(path, { data: { text: 'One', long_text: 'Two' } })
     expect(first.headers.get('etag')).toBe('"2"')
-    await app.db.execute(sql`update ${recordsOf(table.id)} set updated_at = '2026-01-01 00:00:00' where id = ${body.id}`)
+    await app.db.write(sql`update ${recordsOf(table.id)} set updated_at = '2026-01-01 00:00:00' where id = ${body.id}`)
     for (const same of [{ text: 'One' }, { ...data, long_text: 'Two', url: null, lookup: null, file: [] }]) {
       const answer = await as.post(path, { data: same }, { 'if-match': '"2"' })
       expect([answer.status, answer.headers.get('etag'), answer.body]).toEqual([
@@ -257,7 +257,7 @@ describe('a record', () => {
     const table = await everyType(app, account)
     const { body } = await app.as(account.keys.account).post(`${table.path}/records/create`, { data: {} })
     await app.as(account.member).post(`${table.path}/record/${body.id}/update`, { data: { text: 'x' } })
-    const [stored] = await app.db.query(sql`select created_by, updated_by, version from ${recordsOf(table.id)} where id = ${body.id}`)
+    const [stored] = await app.db.read(sql`select created_by, updated_by, version from ${recordsOf(table.id)} where id = ${body.id}`)
     expect(stored).toEqual({ created_by: account.owner.id, updated_by: account.member.id, version: 2 })
   })
 })
@@ -316,7 +316,7 @@ describe('batches', () => {
       'records.999.data.number',
       'records.999.data.select',
     ])
-    const [{ count }] = (await app.db.query(sql`select count(*) from ${recordsOf(table.id)}`)) as [{ count: number }]
+    const [{ count }] = (await app.db.read(sql`select count(*) from ${recordsOf(table.id)}`)) as [{ count: number }]
     expect(count).toBe(1_000)
     expect((await as.post(`${table.path}/records/create_batch`, { records: [...records, { data: {} }] })).body.message).toBe(
       'records: must have at most 1000 records',
@@ -394,7 +394,7 @@ describe('concurrent requests', () => {
     const second = await once()
     expect(second.body).toEqual(first.body)
     expect(second.headers.get('idempotent-replayed')).toBe('true')
-    const [{ count }] = (await app.db.query(sql`select count(*) from ${recordsOf(table.id)}`)) as [{ count: number }]
+    const [{ count }] = (await app.db.read(sql`select count(*) from ${recordsOf(table.id)}`)) as [{ count: number }]
     expect(count).toBe(1)
   })
 

@@ -33,7 +33,7 @@ async function withReminder(body: object = {}) {
   return { ...account, id: answer.body.id as number, path, post, preview }
 }
 
-const change = (statement: Sql) => app.db.execute(statement)
+const change = (statement: Sql) => app.db.write(statement)
 
 describe('a reminder', () => {
   test('fires at its instant, not a second before, and once', async () => {
@@ -42,9 +42,7 @@ describe('a reminder', () => {
     expect(await reminders(member.id)).toEqual([])
     expect(await sweep(AT)).toEqual([])
     await sweep(later(16))
-    const [row, ...more] = await app.db.query(
-      sql`select * from notifications where user_id = ${member.id} and event_type = 'TASK_REMINDER'`,
-    )
+    const [row, ...more] = await app.db.read(sql`select * from notifications where user_id = ${member.id} and event_type = 'TASK_REMINDER'`)
     expect(more).toEqual([])
     expect(row).toMatchObject({
       actor_user_id: null,

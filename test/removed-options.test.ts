@@ -34,11 +34,10 @@ const update = (table: number, field: string, body: object) => as.post(`/api/tab
 const empty = (table: number, field_id: string) =>
   cleanUp(systemContext(app.deps), { table_id: table, field_id, user_id: account.admin.id })
 const count = async (table: number, where: string) =>
-  (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
+  (await app.db.read<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
 const removedOf = async (table: number, field: string) =>
-  (
-    await app.db.query<{ removed_options: number[] }>(sql`select removed_options from fields where table_id = ${table} and id = ${field}`)
-  )[0]?.removed_options
+  (await app.db.read<{ removed_options: number[] }>(sql`select removed_options from fields where table_id = ${table} and id = ${field}`))[0]
+    ?.removed_options
 
 /** Returns all lines, without the columns that say when and by whom a record was changed. */
 async function exported(table: number): Promise<unknown> {
@@ -170,17 +169,17 @@ test('an interrupted job resumes, and the clock finds a lost one', async () => {
   expect((await update(table, 'stage', { options: ['New', 'Open'], force: true })).status).toBe(200)
   const context = systemContext(app.deps)
   let updates = 0
-  const execute: typeof context.db.execute = (statement) => {
+  const write: typeof context.db.write = (statement) => {
     if (statement.text.includes('set "stage"') && updates++ === 5) throw new Error('the plug was pulled')
-    return context.db.execute(statement)
+    return context.db.write(statement)
   }
-  const db = new Proxy(context.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'write' ? write : Reflect.get(target, key)) })
   await expect(cleanUp({ ...context, db }, { table_id: table, field_id: 'stage', user_id: null })).rejects.toThrow('the plug was pulled')
   expect(await count(table, 'stage = 3')).toBeGreaterThan(0)
   expect(await removedOf(table, 'stage')).toEqual([3])
 
   const jobs = async () =>
-    (await app.db.query(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
+    (await app.db.read(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
   expect(await jobs()).toBe(1)
   await resumeCleanups(context)
   expect(await jobs()).toBe(2)
@@ -193,7 +192,7 @@ test.each([true, false])('a vacuum is waited for, as long as Postgres needs to s
   const table = await dealsTable()
   const vacuum = await app.db.connect()
   await vacuum.query(`begin; lock table t${table}.records in share update exclusive mode`)
-  if (!force) await app.db.execute(raw(`update t${table}.records set stage = null where stage = 3`))
+  if (!force) await app.db.write(raw(`update t${table}.records set stage = null where stage = 3`))
   const changed = update(table, 'stage', { options: ['New', 'Open'], force })
   const isAnswered = await Promise.race([changed.then(() => true), sleep(2_500).then(() => false)])
   const { status } = await as.post(`/api/table/${table}/records/create`, { data: { company: 'Meanwhile' } })

@@ -267,14 +267,14 @@ describe('on the replica', () => {
   test('what it cannot do is asked of the primary: unlogged tables, row locks, and what conflicts with its replay', async () => {
     const replicas = app.deps.replicas ?? expect.fail()
     const reading = <T>(fn: () => T) => replicas.reading({ position: replicas.currentPosition(), patienceMs: 1_000 }, fn)
-    expect(await reading(() => app.db.query(sql`select count(*) as n from rate_windows`))).toEqual([{ n: 0 }])
-    expect(await reading(() => app.db.query(sql`select id from tables where id = ${tableId} for update`))).toEqual([{ id: tableId }])
-    expect(await reading(() => app.db.query(sql`insert into rate_windows values ('x', 1, now()) returning id`))).toEqual([{ id: 'x' }])
+    expect(await reading(() => app.db.read(sql`select count(*) as n from rate_windows`))).toEqual([{ n: 0 }])
+    expect(await reading(() => app.db.read(sql`select id from tables where id = ${tableId} for update`))).toEqual([{ id: tableId }])
+    expect(await reading(() => app.db.write(sql`insert into rate_windows values ('x', 1, now()) returning id`))).toEqual([{ id: 'x' }])
     await standby.query("alter system set max_standby_streaming_delay = '0'")
     await standby.query('select pg_reload_conf()')
     await newRecord('conflict')
     const slow = reading(() =>
-      app.db.query<{ where: boolean }>(
+      app.db.read<{ where: boolean }>(
         sql`select pg_is_in_recovery() as where, case when pg_is_in_recovery() then pg_sleep(15) end from t${raw(String(tableId))}.records limit 1`,
       ),
     )

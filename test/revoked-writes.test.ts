@@ -45,7 +45,7 @@ const WRITES: [string, path: (on: Ground) => string, body: () => object][] = [
 const isOnRecord = (path: string) => path.startsWith('/api/table/')
 /** Lets the next mark change the task, which stays the same otherwise. */
 const invertStatus = ({ task }: Ground) =>
-  db.execute(sql`update tasks set status = case status when 'open' then 'done' else 'open' end,
+  db.write(sql`update tasks set status = case status when 'open' then 'done' else 'open' end,
     completed_at = case status when 'open' then now() end, completed_by_user_id = case status when 'open' then creator_user_id end where id = ${task}`)
 
 /** Writes until the caller is remembered and the statement is prepared. */
@@ -56,7 +56,7 @@ async function become(write: () => Promise<unknown>): Promise<void> {
 
 /** All that the writes change. */
 const stateOf = async ({ table, id }: Ground) => {
-  const [state] = await db.query<{ records: number; tasks: number; comments: number; versions: string }>(
+  const [state] = await db.read<{ records: number; tasks: number; comments: number; versions: string }>(
     raw(`select (select count(*) from t${table}.records)::int as records, (select count(*) from tasks where account_id = ${id})::int as tasks,
       (select count(*) from record_comments where account_id = ${id})::int + (select count(*) from task_comments where account_id = ${id})::int as comments,
       (select string_agg(name || version, ',' order by id) from t${table}.records) ||
@@ -86,7 +86,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     await become(write)
     const isAllowed = (await write()).status === 200
     await invertStatus(on)
-    await db.execute(changing(on))
+    await db.write(changing(on))
     const before = await stateOf(on)
     const answer = await write()
     // A task stays in the space where it was when its table is moved, as a check says that reads it anew.
@@ -101,7 +101,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     const on = await ground()
     const write = () => app.as(on.keys.personal).post(pathOf(on), body())
     await become(write)
-    await db.execute(sql`update api_keys set read_only = true where token_hash = ${hashOf(on.keys.personal)}`)
+    await db.write(sql`update api_keys set read_only = true where token_hash = ${hashOf(on.keys.personal)}`)
     const before = await stateOf(on)
     expect(statusOf(await write())).toBe('403 API key is read-only')
     expect(await stateOf(on)).toEqual(before)
@@ -115,7 +115,7 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     await Promise.all(writers.map(write))
     at(10)
     const before = await stateOf(on)
-    await db.execute(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
+    await db.write(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
     const asked = [...writers, ...writers]
     const answers = await Promise.all(asked.map(write))
     expect(answers.map(({ status }) => status)).toEqual(asked.map((caller) => (caller === on.keys.personal ? 401 : 200)))
@@ -133,7 +133,7 @@ test.each(WRITES.filter(([, pathOf]) => pathOf.toString().includes('recordPath')
     const write = () => app.as(on.member).post(pathOf(on), body())
     await become(write)
     expect((await write()).status).toBe(200)
-    await db.execute(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
+    await db.write(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
     const before = await stateOf(on)
     expect(statusOf(await write())).toBe('403 Not authorized')
     expect(await stateOf(on)).toEqual(before)
@@ -154,7 +154,7 @@ describe('a caller who is remembered', () => {
       await become(() => send('{"data":{"name":"Two"}}'))
       expect((await send(body)).status).toBe(400)
       at(10)
-      await db.execute(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
+      await db.write(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
       expect(statusOf(await send(body))).toBe('401 The API key is not valid')
     },
   )
@@ -169,7 +169,7 @@ describe('a caller who is remembered', () => {
     expect(await remaining(update({ nowhere: 1 }))).toBe(first - 2)
     at(8)
     expect(await remaining(update({ name: 'Five' }, { 'if-match': '"1"' }))).toBe(first - 3)
-    await db.execute(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
+    await db.write(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
     expect(await remaining(update({ name: 'Six' }))).toBe(first - 4)
   })
 
@@ -189,7 +189,7 @@ describe('a caller who is remembered', () => {
     expect(answers.slice(served).map(({ status }) => status)).toEqual(Array(30 - served).fill(429))
     const remaining = answers.slice(0, served).map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
     expect(remaining).toEqual(remaining.map((_, index) => served - 1 - index))
-    await limited.db.execute(sql`delete from api_keys where token_hash = ${hashOf(account.keys.personal)}`)
+    await limited.db.write(sql`delete from api_keys where token_hash = ${hashOf(account.keys.personal)}`)
     expect(statusOf(await create())).toBe('401 The API key is not valid')
   })
 
@@ -199,7 +199,7 @@ describe('a caller who is remembered', () => {
       app.as(on.keys.personal).rpc.records.update.mutate({ table_id: on.table, record_id: on.record, data: { name } })
     await become(() => update('Two'))
     expect((await update('Three')).data).toEqual({ name: 'Three' })
-    await db.execute(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
+    await db.write(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
     await expect(update('Four')).rejects.toMatchObject({ data: { code: 'UNAUTHORIZED' } })
     expect((await app.as(on.owner).get(`${recordPath(on)}/get`)).body.data).toEqual({ name: 'Three' })
   })
@@ -214,7 +214,7 @@ describe('a caller who is remembered', () => {
       ])
     await become(both)
     expect((await both()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
-    await db.execute(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
+    await db.write(sql`update space_members set role = 'viewer' where space_id = ${on.space} and user_id = ${on.member.id}`)
     const before = await stateOf(on)
     expect((await both()).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
     expect(await stateOf(on)).toEqual({ ...before, comments: (before?.comments ?? 0) + 1 })
@@ -246,7 +246,7 @@ describe('a caller who is remembered', () => {
     const on = await ground()
     const create = (name: string) => app.as(on.member).post(`/api/table/${on.table}/records/create`, { data: { name } })
     await become(() => create('Two'))
-    await db.execute(raw(`alter table t${on.table}.records add check (name <> 'never')`))
+    await db.write(raw(`alter table t${on.table}.records add check (name <> 'never')`))
     expect((await create('never')).status).toBe(500)
   })
 
@@ -258,7 +258,7 @@ describe('a caller who is remembered', () => {
     const release = await holding(raw(`select 1 from t${on.table}.records where id = ${on.record} for update`))
     const created = create()
     await expect.poll(lockWaits).toHaveLength(1)
-    await db.query(
+    await db.write(
       sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     )
     expect((await created).status).toBe(503)
@@ -274,8 +274,8 @@ describe('a caller who is remembered', () => {
     const release = await holding(raw(`lock table t${on.table}.records in access exclusive mode`))
     const created = create()
     await expect.poll(lockWaits).toHaveLength(1)
-    await db.execute(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
-    await db.execute(sql`update tables set version = version + 1 where id = ${on.table}`)
+    await db.write(sql`delete from api_keys where token_hash = ${hashOf(on.keys.personal)}`)
+    await db.write(sql`update tables set version = version + 1 where id = ${on.table}`)
     await release()
     expect(statusOf(await created)).toMatch(/^401 /)
     expect(await stateOf(on)).toEqual(before)
@@ -285,11 +285,11 @@ describe('a caller who is remembered', () => {
     const on = await ground()
     const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
     await become(comment)
-    await db.execute(sql`update tasks set title = 'Call again' where id = ${on.task}`)
+    await db.write(sql`update tasks set title = 'Call again' where id = ${on.task}`)
     expect(statusOf(await comment())).toBe('200')
     expect((await told(on.viewer.id)).at(-1)?.message).toContain('Call again')
     at(8)
-    await db.execute(sql`update tasks set space_id = ${on.otherSpace} where id = ${on.task}`)
+    await db.write(sql`update tasks set space_id = ${on.otherSpace} where id = ${on.task}`)
     expect(statusOf(await comment())).toBe('403 Not authorized')
   })
 
@@ -297,7 +297,7 @@ describe('a caller who is remembered', () => {
     const on = await ground()
     const comment = () => app.as(on.member).post(`/api/task/${on.task}/comments/create`, { content: 'Yes' })
     await become(comment)
-    await db.execute(sql`delete from tasks where id = ${on.task}`)
+    await db.write(sql`delete from tasks where id = ${on.task}`)
     expect(statusOf(await comment())).toBe('404 Task not found')
   })
 
@@ -305,7 +305,7 @@ describe('a caller who is remembered', () => {
     const on = await ground()
     const mark = (to: string) => app.as(on.viewer).post(`/api/task/${on.task}/${to}`)
     await become(() => mark('markDone'))
-    await db.execute(sql`update tasks set assignee_user_id = ${on.member.id} where id = ${on.task}`)
+    await db.write(sql`update tasks set assignee_user_id = ${on.member.id} where id = ${on.task}`)
     expect(statusOf(await mark('markUndone'))).toBe('403 Not authorized')
     expect((await app.as(on.member).get(`/api/task/${on.task}/get`)).body.status).toBe('done')
   })
@@ -330,8 +330,8 @@ describe('a caller who is remembered', () => {
     const comment = () => app.as(on.viewer).post(`/api/task/${created.body.id}/comments/create`, { content: 'Yes' })
     await become(comment)
     expect(statusOf(await comment())).toBe('200')
-    await db.execute(sql`update tasks set assignee_user_id = ${on.member.id} where id = ${created.body.id}`)
-    await db.execute(sql`delete from task_subscribers where task_id = ${created.body.id}`)
+    await db.write(sql`update tasks set assignee_user_id = ${on.member.id} where id = ${created.body.id}`)
+    await db.write(sql`delete from task_subscribers where task_id = ${created.body.id}`)
     expect(statusOf(await comment())).toBe('403 Not authorized')
   })
 })

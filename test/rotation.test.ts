@@ -103,7 +103,7 @@ async function use(app: TestApp, { account, table, integration, cursor, unsubscr
 
 /** Lets the app send this mail, and no other. */
 async function deliver({ db, deps }: TestApp, mail: number | undefined): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update outbound_emails set due_at = case when comment_id = ${mail ?? 0} then localtimestamp - interval '1 second' end`)
   const count = smtp.received.length
   const stop = startDispatcher(deps)
@@ -115,7 +115,7 @@ async function deliver({ db, deps }: TestApp, mail: number | undefined): Promise
 async function fillMails({ db, settings }: TestApp, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `<${index}@filled.example>`)
   const tokens = ids.map((id) => encryptTokens(settings.secretKeys, id, newSecretTokens()))
-  await db.execute(sql`
+  await db.write(sql`
     insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
       pixel_token_hash, tokens_encrypted)
     select 1000000 + n, 1, 1, 1, 1, 1, '{}', id, sha256(id::bytea), tokens
@@ -164,10 +164,10 @@ describe('rotate-secrets', () => {
     let batches = 0
     const interrupted = new Proxy(app.db, {
       get: (target, name) =>
-        name === 'execute'
+        name === 'write'
           ? (statement: Sql) => {
               if (batches++) throw new Error('killed')
-              return target.execute(statement)
+              return target.write(statement)
             }
           : Reflect.get(target, name),
     })
@@ -194,7 +194,7 @@ describe('rotate-secrets', () => {
   test('says that the old key may go once no process writes with it', async () => {
     await before.stop()
     const app = await testApp({ SECRET_KEY: NEW })
-    await app.db.execute(sql`update secret_key_uses set last_used_at = '2026-03-01 08:00:00' where fingerprint = ${oldId}`)
+    await app.db.write(sql`update secret_key_uses set last_used_at = '2026-03-01 08:00:00' where fingerprint = ${oldId}`)
     const { code, stdout, stderr } = await rotate()
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     for (const { what } of SEALED_COLUMNS) expect(stdout).toMatch(new RegExp(`^${what}: 0 of \\d+ encrypted again$`, 'm'))

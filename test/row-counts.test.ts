@@ -22,13 +22,13 @@ async function dealsTable(rows: number): Promise<number> {
   ]
   const { id } = await makeTable(app, account, { fields })
   await fillTable(app, id, rows, { name: "'Deal ' || i", amount: 'i % 10' })
-  await app.db.execute(raw(`analyze t${id}.records`))
+  await app.db.write(raw(`analyze t${id}.records`))
   return id
 }
 
 const run = (table: number, recount = false) => countTable(systemContext(app.deps), { table_id: table, recount })
 const changesOf = (table: number) =>
-  app.db.query<{ change: number; is_base: boolean }>(sql`select change, is_base from record_tallies where table_id = ${table} order by id`)
+  app.db.read<{ change: number; is_base: boolean }>(sql`select change, is_base from record_tallies where table_id = ${table} order by id`)
 /** Records on a node have no stored count: they are counted whenever a count is asked for. */
 const ifStored = <T>(table: number, expected: T, otherwise: T): T => (app.db.isElsewhere(table) ? otherwise : expected)
 const totals = async (table: number) => {
@@ -40,8 +40,7 @@ const totals = async (table: number) => {
 }
 
 /** Makes the stored count wrong, so that a test sees where it is used. */
-const falsify = (table: number) =>
-  app.db.execute(sql`update record_tallies set change = change + 1000 where table_id = ${table} and is_base`)
+const falsify = (table: number) => app.db.write(sql`update record_tallies set change = change + 1000 where table_id = ${table} and is_base`)
 
 test('the sweep gives triggers to large tables, and small ones are counted', async () => {
   const [large, small] = [await dealsTable(LARGE), await dealsTable(10)]
@@ -81,13 +80,13 @@ test('every way to create and delete records is recorded, also direct SQL, and a
   ).toBe(400)
   expect(await totals(table)).toEqual([33, 33, 33])
   await rpc.records.delete.mutate({ table_id: table, record_id: record.id })
-  await app.db.execute(raw(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(1, 4)`))
-  await app.db.execute(raw(`delete from t${table}.records where id in (select id from t${table}.records order by id limit 2)`))
-  await app.db.execute(raw(`delete from t${table}.records where id < 0`))
-  await app.db.execute(raw(`update t${table}.records set amount = 2`))
+  await app.db.write(raw(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(1, 4)`))
+  await app.db.write(raw(`delete from t${table}.records where id in (select id from t${table}.records order by id limit 2)`))
+  await app.db.write(raw(`delete from t${table}.records where id < 0`))
+  await app.db.write(raw(`update t${table}.records set amount = 2`))
   await expect(
     app.db.transaction(async () => {
-      await app.db.execute(raw(`delete from t${table}.records`))
+      await app.db.write(raw(`delete from t${table}.records`))
       throw new Error('undone')
     }),
   ).rejects.toThrow('undone')
@@ -95,9 +94,9 @@ test('every way to create and delete records is recorded, also direct SQL, and a
   expect((await changesOf(table)).map(({ change }) => change)).toEqual(ifStored(table, [0, 1, 7, 25, -1, 4, -2], []))
   await run(table)
   expect(await changesOf(table)).toEqual(ifStored(table, [{ change: 34, is_base: true }], []))
-  await app.db.execute(raw(`truncate t${table}.records`))
+  await app.db.write(raw(`truncate t${table}.records`))
   expect(await totals(table)).toEqual([0, 0, 0])
-  await app.db.execute(raw(`insert into t${table}.records (created_at, updated_at) values (now(), now())`))
+  await app.db.write(raw(`insert into t${table}.records (created_at, updated_at) values (now(), now())`))
   expect(await totals(table)).toEqual([1, 1, 1])
   await run(table)
   expect(await changesOf(table)).toEqual(ifStored(table, [{ change: 1, is_base: true }], []))
@@ -118,7 +117,7 @@ test('the number stays exact while records are created and deleted and the chang
   const compare = async () => {
     let compared = 0
     for (; !isOver; compared++) {
-      const [seen] = await app.db.query(
+      const [seen] = await app.db.read(
         sql`select ${totalOf(app.db, table)} as total, (select count(*) from ${raw(`t${table}.records`)}) as count`,
       )
       expect(seen).toMatchObject({ total: (seen as { count: number }).count })
@@ -133,7 +132,7 @@ test('the number stays exact while records are created and deleted and the chang
   isOver = true
   expect((await around)[0]).toBeGreaterThan(0)
   await run(table, true)
-  const [{ count } = { count: 0 }] = await app.db.query<{ count: number }>(raw(`select count(*) as count from t${table}.records`))
+  const [{ count } = { count: 0 }] = await app.db.read<{ count: number }>(raw(`select count(*) as count from t${table}.records`))
   expect(await totals(table)).toEqual([count, count, count])
 })
 

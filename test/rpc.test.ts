@@ -26,7 +26,7 @@ test('accepts bodies of every content type, as REST does', async () => {
 test('answers at most 64 MB to a batch: the calls beyond get an error of their own', async () => {
   const fields = [{ name: 'Text', type: 'long_text' }]
   const { id } = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Large', fields })).body
-  await app.db.query(sql`
+  await app.db.write(sql`
     insert into ${recordsOf(id)} (text, created_at, updated_at) select repeat('x', 100000), now(), now() from generate_series(1, 280)`)
   const page = { table_id: id, limit: 1_000 }
   const path = `${Array(3).fill('records.query').join()}?batch=1`

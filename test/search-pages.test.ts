@@ -55,7 +55,7 @@ beforeAll(async () => {
     due: `case when i % 40 > 0 then date '2026-01-01' + i * 7 % 900 end`,
     met: `case when i % 3 = 0 then date '2026-01-01' + i * 11 % 900 end`,
   })
-  await app.db.execute(sql([`vacuum analyze t${table}.records`] as unknown as TemplateStringsArray))
+  await app.db.write(sql([`vacuum analyze t${table}.records`] as unknown as TemplateStringsArray))
   for (const view of [
     { order_by: 'due' },
     { order_by: 'met' },
@@ -69,7 +69,7 @@ beforeAll(async () => {
 afterEach(() => Object.assign(app.db, queries))
 
 const read = () =>
-  app.db.query<Stored>(sql([`select id, name, notes, stage, due, met from t${table}.records`] as unknown as TemplateStringsArray))
+  app.db.read<Stored>(sql([`select id, name, notes, stage, due, met from t${table}.records`] as unknown as TemplateStringsArray))
 
 /** The ids of the records with the words, in the order, as a plain search finds them. */
 function expected(search: string, { by = 'id', dir = 'A', where = () => true }: Order = {}): number[] {
@@ -230,12 +230,12 @@ test('a word that is rarer than its parts is found in the whole table, and not s
 })
 
 test('a word that is the title of an option finds the records with the option, too', async () => {
-  await app.db.execute(sql([`update t${table}.records set stage = 3 where id <= 300`] as unknown as TemplateStringsArray))
+  await app.db.write(sql([`update t${table}.records set stage = 3 where id <= 300`] as unknown as TemplateStringsArray))
   try {
     const { ids, windows } = await page({ search: 'amber' })
     expect({ ids, windows }).toEqual({ ids: Array.from({ length: 100 }, (_, index) => index + 1), windows: 0 })
   } finally {
-    await app.db.execute(sql([`update t${table}.records set stage = 1 + id % 2 where id <= 300`] as unknown as TemplateStringsArray))
+    await app.db.write(sql([`update t${table}.records set stage = 1 + id % 2 where id <= 300`] as unknown as TemplateStringsArray))
   }
 })
 
@@ -249,7 +249,7 @@ test('records that are deleted while the first records are searched are no longe
     queriesWith(queries, async ({ text }) => {
       if (isDone || !isByTrigrams(text)) return
       isDone = true
-      await queries.query(
+      await queries.write(
         sql`delete from ${sql([`t${table}.records`] as unknown as TemplateStringsArray)} where id = any(${[...leaving]}::int[])`,
       )
     }),
@@ -260,7 +260,7 @@ test('records that are deleted while the first records are searched are no longe
     expect(answer.body.map(({ id }: { id: number }) => id)).toEqual(all.slice(130, 230))
   } finally {
     for (const { id, name, notes, stage, due, met } of rows)
-      await app.db.execute(
+      await app.db.write(
         sql`insert into ${sql([`t${table}.records`] as unknown as TemplateStringsArray)} (id, created_at, updated_at, name, notes, stage, due, met)
           values (${id}::int, now(), now(), ${name}, ${notes}, ${stage}::int, ${due}::date, ${met}::date)`,
       )
@@ -289,21 +289,19 @@ test('the end of the searched records is kept for a minute, and records that com
   expect(asked).toBeLessThanOrEqual(1)
 
   const added = { id: RECORDS + 1_000_000, text: 'A harbour' }
-  await app.db.execute(
-    sql`insert into ${records} (id, created_at, updated_at, name) values (${added.id}::int, now(), now(), ${added.text})`,
-  )
+  await app.db.write(sql`insert into ${records} (id, created_at, updated_at, name) values (${added.id}::int, now(), now(), ${added.text})`)
   expect([await ids(), places]).toEqual([[added.id, ...all.slice(0, 99)], asked])
-  await app.db.execute(sql`delete from ${records} where id = ${added.id}`)
+  await app.db.write(sql`delete from ${records} where id = ${added.id}`)
 
   // So many are gone that the records up to the kept end do not fill the page any more.
   const gone = all.slice(0, -150)
-  await app.db.execute(sql`update ${records} set notes = 'gone', name = 'gone' where id = any(${gone}::int[])`)
+  await app.db.write(sql`update ${records} set notes = 'gone', name = 'gone' where id = any(${gone}::int[])`)
   try {
     expect(await ids()).toEqual(all.slice(-150, -50))
     expect(places).toBeGreaterThan(asked)
   } finally {
     const before = stored.filter(({ id }) => gone.includes(id))
-    await app.db.execute(sql`update ${records} r set notes = before.notes, name = before.name
+    await app.db.write(sql`update ${records} r set notes = before.notes, name = before.name
       from unnest(${before.map(({ id }) => id)}::int[], ${before.map(({ notes }) => notes)}::text[], ${before.map(({ name }) => name)}::text[])
         as before (id, notes, name) where r.id = before.id`)
   }
@@ -330,14 +328,14 @@ test.each(orders)(
     expect(ends.at(-1)).toContain(all[79])
     const records = sql([`t${table}.records`] as unknown as TemplateStringsArray)
     const [gone] = stored.filter(({ id }) => id === all[40])
-    await app.db.execute(sql`update ${records} set notes = 'gone', name = 'gone' where id = ${gone?.id}::int`)
+    await app.db.write(sql`update ${records} set notes = 'gone', name = 'gone' where id = ${gone?.id}::int`)
     try {
       const left = all.filter((id) => id !== gone?.id)
       expect(await ids()).toEqual(left.slice(30, 80))
       expect(await ids()).toEqual(left.slice(30, 80))
       expect(ends.at(-1)).toContain(left[79])
     } finally {
-      await app.db.execute(sql`update ${records} set notes = ${gone?.notes}, name = ${gone?.name} where id = ${gone?.id}::int`)
+      await app.db.write(sql`update ${records} set notes = ${gone?.notes}, name = ${gone?.name} where id = ${gone?.id}::int`)
     }
   },
 )
@@ -346,7 +344,7 @@ test('trigrams are sampled again once PostgreSQL has other statistics', async ()
   const { id } = await makeTable(app, account, { fields: [{ name: 'Notes', type: 'long_text' }] })
   await fillTable(app, id, RECORDS, { notes: `'note ' || i` })
   const records = sql([`t${id}.records`] as unknown as TemplateStringsArray)
-  await app.db.execute(sql`analyze ${records}`)
+  await app.db.write(sql`analyze ${records}`)
   await adapt(systemContext(app.deps), { table_id: id })
   let samples = 0
   const search = async (after: number) => {
@@ -364,8 +362,8 @@ test('trigrams are sampled again once PostgreSQL has other statistics', async ()
   const started = Date.now()
   try {
     expect([await search(0), await search(20_000), samples]).toEqual([[], [], 1])
-    await app.db.execute(sql`update ${records} set notes = 'A harbour' where id > 10`)
-    await app.db.execute(sql`analyze ${records}`)
+    await app.db.write(sql`update ${records} set notes = 'A harbour' where id > 10`)
+    await app.db.write(sql`analyze ${records}`)
     expect([await search(25_000), samples]).toEqual([[11, 12, 13], 1])
     // The first search afterwards uses the old sample, while a new one is taken.
     expect([await search(40_000), await search(45_000), samples]).toEqual([[11, 12, 13], [11, 12, 13], 2])
@@ -379,7 +377,7 @@ test('a table of long texts, of which a sample says little, is searched as usual
   await fillTable(app, id, RECORDS, {
     notes: `case when i % 10 = 0 then repeat('long ', 401) else '' end || case when i % 20 = 0 then 'harbour' else '' end`,
   })
-  await app.db.execute(sql([`analyze t${id}.records`] as unknown as TemplateStringsArray))
+  await app.db.write(sql([`analyze t${id}.records`] as unknown as TemplateStringsArray))
   await adapt(systemContext(app.deps), { table_id: id })
   const { ids, windows } = await page({ search: 'harbour' }, id)
   expect({ ids, windows }).toEqual({ ids: Array.from({ length: 100 }, (_, index) => 20 * (index + 1)), windows: 0 })
@@ -388,7 +386,7 @@ test('a table of long texts, of which a sample says little, is searched as usual
 test('a table whose texts are not all indexed is searched as usual', async () => {
   const { id } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }] })
   await fillTable(app, id, RECORDS, { name: `case when i % 20 = 0 then 'harbour ' else 'Company ' end || i` })
-  await app.db.execute(sql([`analyze t${id}.records`] as unknown as TemplateStringsArray))
+  await app.db.write(sql([`analyze t${id}.records`] as unknown as TemplateStringsArray))
   const answer = await app.as(account.admin).post(`/api/table/${id}/records/query`, { search: 'harbour', fields: ['id'], limit: 3 })
   expect(answer.body.map((record: { id: number }) => record.id)).toEqual([20, 40, 60])
 })

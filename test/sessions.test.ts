@@ -138,7 +138,7 @@ describe('the sessions of a user', () => {
 
   test('are 200 at most: a further one ends the one that was unused for longest', async () => {
     const { owner } = await app.account()
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into sessions (user_id, token_hash, expires_at, last_seen_at)
       select ${owner.id}, sha256(('many ' || ${owner.id} || ' ' || n)::bytea), now() + interval '1 day', now() - make_interval(mins => n)
       from generate_series(1, 250) n`)

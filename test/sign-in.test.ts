@@ -20,7 +20,7 @@ const at = (time: Date) => {
 const later = (seconds: number) => at(new Date(now.getTime() + seconds * 1000))
 beforeEach(async () => {
   at(new Date(now.getTime() + 24 * 3_600_000))
-  await app.db.execute(sql`delete from sign_in_failures`)
+  await app.db.write(sql`delete from sign_in_failures`)
 })
 
 let addresses = 0
@@ -106,7 +106,7 @@ describe('guesses are delayed', () => {
   test('by account, from however many addresses, also at once', async () => {
     const { owner } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
-    await app.db.execute(sql`delete from sign_in_failures`)
+    await app.db.write(sql`delete from sign_in_failures`)
     const answers = await Promise.all(Array.from({ length: 50 }, () => signIn({ email: owner.email, from: newAddress() })))
     expect(counted(answers.map(({ status }) => status))).toEqual({ 401: 20, 429: 30 })
     const right = { email: owner.email, password: owner.password, from: newAddress() }
@@ -141,7 +141,7 @@ describe('guesses are delayed', () => {
     const { owner } = await app.account({ withPassword: true })
     const device = await knownDevice(owner)
     for (let failures = 0; failures < 600; failures++) expect(await count(app.db, [bucket('everyone')], now)).toBe(0)
-    const rows = () => app.db.query(sql`select id from sign_in_failures`)
+    const rows = () => app.db.read(sql`select id from sign_in_failures`)
     const before = (await rows()).length
     for (let flood = 0; flood < 20; flood++) {
       const refused = await signIn({ email: `flood${flood}@example.com`, from: newAddress() })
@@ -306,7 +306,7 @@ describe('the work for a sign-in', () => {
   async function workOf(call: () => Promise<unknown>) {
     let hashes = 0
     const hook = createHook({ init: (_, type) => void (/argon2/i.test(type) && hashes++) }).enable()
-    const spies = [vi.spyOn(app.db, 'query'), vi.spyOn(app.db, 'execute')]
+    const spies = [vi.spyOn(app.db, 'read'), vi.spyOn(app.db, 'write')]
     await call()
     hook.disable()
     // The answer does not wait for the audit log, as the next test shows, nor for the service that looks where new spaces are.
@@ -327,9 +327,9 @@ describe('the work for a sign-in', () => {
   test('does not wait for the row of the audit log, which only an existing user has', async () => {
     const { owner } = await app.account({ withPassword: true })
     const failed = () =>
-      app.db.query(sql`select id from audit_entries where action = 'sign_in.failed' and object->>'id' = ${String(owner.id)}`)
+      app.db.read(sql`select id from audit_entries where action = 'sign_in.failed' and object->>'id' = ${String(owner.id)}`)
     await app.db.transaction(async () => {
-      await app.db.execute(sql`lock table audit_entries, failed_sign_ins in share mode`)
+      await app.db.write(sql`lock table audit_entries, failed_sign_ins in share mode`)
       expect((await signIn({ email: owner.email, from: newAddress() })).status).toBe(401)
       expect(await failed()).toEqual([])
     })

@@ -61,7 +61,7 @@ test('gets 503 with Retry-After in bounded time, and everything works again once
 test('is not taken for silent while it has nothing to answer', async () => {
   const idle = sleep(2 * SILENT_MS)
   const inTransaction = app.db.transaction(async () => {
-    const backend = async () => (await app.db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
+    const backend = async () => (await app.db.read<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
     const before = await backend()
     await idle
     expect(await backend()).toBe(before)

@@ -112,7 +112,7 @@ describe('an answer that its client does not read', async () => {
   const fields = [{ name: 'Text', type: 'long_text' }]
   const { id } = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Large', fields })).body
   // More than the buffers of the system.
-  await app.db.query(sql`
+  await app.db.write(sql`
     insert into ${recordsOf(id)} (text, created_at, updated_at) select repeat('x', 100000), now(), now() from generate_series(1, 250)`)
   const body = JSON.stringify({ limit: 1_000 })
   const request = `${signIn(body.length, `/api/table/${id}/records/query`)}Authorization: Bearer ${keys.account}\r\n\r\n${body}`
@@ -197,7 +197,7 @@ describe('an upload', () => {
 
   test('is refused if it stops, however quick it was before', async () => {
     expect(await stalled({ ...SHORT_BODY, uploadBytesPerSecond: 100 })).toEqual(TIMEOUT)
-    expect(await app.db.query(sql`select name from stored_files where name = 'a.bin'`)).toEqual([])
+    expect(await app.db.read(sql`select name from stored_files where name = 'a.bin'`)).toEqual([])
   })
 })
 

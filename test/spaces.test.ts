@@ -97,7 +97,7 @@ describe('members', () => {
       const second = await mailed(2)
       expect(await accept(first)).toMatchObject(refused)
       expect((await accept(second)).status).toBe(200)
-      const log = await app.db.query(sql`
+      const log = await app.db.read(sql`
         select action, actor_user_id, detail from audit_entries where space_id = ${account.space} and object->>'id' = ${String(id)} order by id`)
       expect(log).toEqual([
         { action: 'member.added', actor_user_id: account.owner.id, detail: { role: 'member', invited: true } },

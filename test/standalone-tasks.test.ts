@@ -211,7 +211,7 @@ describe('the caller’s tasks', () => {
   })
 
   test('may be searched by ASCII letters alone, but for i and k, because no other letters are lowered to ASCII', async () => {
-    const found = await app.db.query<{ lower: string }>(sql`
+    const found = await app.db.read<{ lower: string }>(sql`
       select lower(chr(code) collate pg_c_utf8) as lower from generate_series(128, 1114111) code
       where code not between 55296 and 57343 and lower(chr(code) collate pg_c_utf8) ~ '[\x01-\x7f]' order by 1`)
     expect(found.map(({ lower }) => lower)).toEqual(['i', 'k'])
@@ -221,7 +221,7 @@ describe('the caller’s tasks', () => {
     const account = await onRecord()
     const { member, space } = account
     await account.create(member, { title: 'On a record', due_date: '2026-03-30' })
-    await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
+    await app.db.write(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
     expect((await app.as(member).post('/api/tasks/list', { tab: 'all' })).body).toEqual([])
     expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 0, overdue: 0 })
   })
@@ -274,7 +274,7 @@ describe('the caller’s tasks', () => {
 
     test.each(EACH)('%s %s', async (kind, others, left, badge, restore) => {
       const { owner, seen, ...ids } = await inTwoTables()
-      await app.db.query((OTHERS[others] as (of: typeof ids) => Sql)(ids))
+      await app.db.read((OTHERS[others] as (of: typeof ids) => Sql)(ids))
       const before = await seen()
       expect(before.map(({ lists }) => lists.map((titles) => titles.length))).toEqual(
         Array(2).fill([4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 8, 8, 8, 8, 8]),

@@ -641,7 +641,7 @@ describe('an import that is refused after its answer', () => {
     ],
     [
       'gone',
-      ({ admin }) => app.db.execute(sql`update users set status = 'deleted' where id = ${admin.id}`),
+      ({ admin }) => app.db.write(sql`update users set status = 'deleted' where id = ${admin.id}`),
       'The sender has lost the right to do this: the user was deleted',
     ],
   ])('imports nothing if its sender is %s by then', async (_, lose, error) => {
@@ -676,7 +676,7 @@ describe('an import that is refused after its answer', () => {
     sending.mockRestore()
     const read = app.deps.storage.read.bind(app.deps.storage)
     const losses = [
-      () => app.db.execute(sql`delete from api_keys where token_hash = ${tokenHash(key)}`),
+      () => app.db.write(sql`delete from api_keys where token_hash = ${tokenHash(key)}`),
       () => app.as(account.owner).post(`/api/space/${account.space}/member/${account.member.id}/remove`),
     ]
     const reading = vi.spyOn(app.deps.storage, 'read').mockImplementation(async (file) => {
@@ -694,7 +694,7 @@ describe('an import that is refused after its answer', () => {
       'The sender has lost the right to do this: Not authorized',
     ])
     expect(await rowsOf(account, id)).toEqual([])
-    expect(await app.db.query(sql`select from audit_entries where table_id = ${id} and action = 'records.imported'`)).toEqual([])
+    expect(await app.db.read(sql`select from audit_entries where table_id = ${id} and action = 'records.imported'`)).toEqual([])
   })
 
   test('leaves a lost job to the schedule, which imports the rows once', async () => {
@@ -703,7 +703,7 @@ describe('an import that is refused after its answer', () => {
     onTestFinished(() => sending.mockRestore())
     const { table_id, job_id } = (await send(account.owner, account.space, 'Name\na\n')).body
     sending.mockRestore()
-    await app.db.execute(sql`update record_imports set updated_at = now() - interval '1 hour' where id = ${job_id}`)
+    await app.db.write(sql`update record_imports set updated_at = now() - interval '1 hour' where id = ${job_id}`)
     await resumeAll(systemContext(app.deps))
     await app.deps.jobs.send(runImport, { import_id: job_id })
     expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 1 })
@@ -747,7 +747,7 @@ describe('an import that is refused after its answer', () => {
     const sixth = await send(account.owner, account.space, 'Name\na\n', '?title=Sixth')
     expect([sixth.status, sixth.body.message]).toEqual([409, 'The account has 5 unfinished imports; wait for one of them'])
     expect(await tablesOf(account)).not.toContain('Sixth')
-    await app.db.execute(sql`update record_imports set state = 'failed' where account_id = ${account.id}`)
+    await app.db.write(sql`update record_imports set state = 'failed' where account_id = ${account.id}`)
   })
 })
 

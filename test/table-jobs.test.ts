@@ -16,7 +16,7 @@ test('a worker builds the indexes of a saved view, and converts a field', async 
       { name: 'Due', type: 'date' },
     ],
   })
-  await app.db.execute(
+  await app.db.write(
     sql([
       `insert into t${table.id}.records (created_at, updated_at, number, due)
        select now(), now(), i::text, date '2026-01-01' + i % 300 from generate_series(1, 21000) i`,
@@ -66,9 +66,9 @@ test('the conversions of an account wait for the first one of another account, n
     for (const job of waiting) await app.deps.jobs.send(...job)
   })
   const states = async () =>
-    await app.db.query(sql`select from field_conversions where account_id in (${account.id}, ${other.id}) and state <> 'done'`)
+    await app.db.read(sql`select from field_conversions where account_id in (${account.id}, ${other.id}) and state <> 'done'`)
   await expect.poll(async () => (await states()).length, { timeout: 60_000 }).toBe(0)
-  const begun = await app.db.query<{ id: number }>(sql`
+  const begun = await app.db.read<{ id: number }>(sql`
     select (data->>'conversion_id')::int as id from pgboss.job
     where name = 'conversions.check' and (data->>'conversion_id')::int = any(${started.map(({ job }) => job)}::int[]) order by started_on`)
   const order = begun.map(({ id }) => started.find(({ job }) => job === id)?.account)

@@ -13,7 +13,7 @@ const newTable = (account: TestAccount, fields?: object[], name = 'Deals') => ma
 
 const columnsOf = async (tableId: number) =>
   (
-    await app.db.query<{ name: string }>(sql`
+    await app.db.read<{ name: string }>(sql`
       select attname as name from pg_attribute where attrelid = ${`t${tableId}.records`}::regclass and attnum > 0 and not attisdropped order by attnum`)
   ).map(({ name }) => name)
 
@@ -66,7 +66,7 @@ describe('a table', () => {
   test('is refused as a whole, with every wrong field named', async () => {
     const account = await app.account()
     const elsewhere = await app.as(account.owner).post(`/api/space/${account.otherSpace}/tables/create`, { name: 'Elsewhere' })
-    const before = await app.db.query(sql`select count(*) from tables`)
+    const before = await app.db.read(sql`select count(*) from tables`)
     const answer = await app.as(account.admin).post(`/api/space/${account.space}/tables/create`, {
       name: 'Deals',
       fields: [
@@ -119,7 +119,7 @@ describe('a table', () => {
     expect((await app.as(account.admin).post(`/api/space/${account.space}/tables/create`, { name: 'Deals', fields: many })).status).toBe(
       400,
     )
-    expect(await app.db.query(sql`select count(*) from tables`)).toEqual(before)
+    expect(await app.db.read(sql`select count(*) from tables`)).toEqual(before)
   })
 
   test('has a unique name in its space, regardless of case, also when two are created at once', async () => {
@@ -156,8 +156,8 @@ describe('a table', () => {
     await purge(later, { table_id: table.id })
     await purge(later, { table_id: table.id })
     await expect(columnsOf(table.id)).rejects.toThrow('does not exist')
-    expect(await app.db.query(sql`select 1 from record_comments where table_id = ${table.id}`)).toEqual([])
-    expect(await app.db.query(sql`select 1 from fields where table_id = ${table.id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from record_comments where table_id = ${table.id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from fields where table_id = ${table.id}`)).toEqual([])
   })
 
   test('is deleted with its space', async () => {
@@ -168,7 +168,7 @@ describe('a table', () => {
     const later = { ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }
     await purge(later, { table_id: table.id })
     await purgeAll(later)
-    expect(await app.db.query(sql`select 1 from spaces where id = ${account.space}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from spaces where id = ${account.space}`)).toEqual([])
   })
 })
 
@@ -231,10 +231,10 @@ describe('a field', () => {
     const table = await newTable(account)
     const as = app.as(account.keys.account)
     const record = await as.post(`${table.path}/records/create`, { data: { name: 'x' } })
-    const [before] = await app.db.query(sql`select pg_relation_filenode(${`t${table.id}.records`}::regclass) as file`)
+    const [before] = await app.db.read(sql`select pg_relation_filenode(${`t${table.id}.records`}::regclass) as file`)
     const added = await as.rpc.fields.create.mutate({ table_id: table.id, name: 'Created at', type: 'multi_select', options: ['a'] })
     expect(added).toMatchObject({ id: 'created_at_2', options: ['a'] })
-    const [after] = await app.db.query(sql`select pg_relation_filenode(${`t${table.id}.records`}::regclass) as file`)
+    const [after] = await app.db.read(sql`select pg_relation_filenode(${`t${table.id}.records`}::regclass) as file`)
     expect(after).toEqual(before)
     expect((await as.get(`${table.path}/record/${record.body.id}/get`)).body.data).toEqual({ name: 'x', created_at_2: [] })
     const { fields } = (await as.get(`${table.path}/get`)).body
@@ -388,7 +388,7 @@ describe('the value of a cell', () => {
     // A later option with the same title is another option.
     expect((await as.get(`${table.path}/record/${body.id}/get`)).body.data).toMatchObject({ select: null, multi_select: ['Done'] })
     expect((await as.get(`${table.path}/record/${only.body.id}/get`)).body.data.multi_select).toEqual([])
-    const [stored] = await app.db.query(sql`select multi_select, version from ${recordsOf(table.id)} where id = ${only.body.id}`)
+    const [stored] = await app.db.read(sql`select multi_select, version from ${recordsOf(table.id)} where id = ${only.body.id}`)
     expect(stored).toEqual({ multi_select: null, version: 2 })
   })
 
@@ -439,7 +439,7 @@ test('waits for a lock on the table, and reports a timeout', async () => {
 test('has a column of the documented type for every field', async () => {
   const account = await app.account()
   const table = await everyType(app, account)
-  const types = await app.db.query<{ name: string; type: string }>(sql`
+  const types = await app.db.read<{ name: string; type: string }>(sql`
     select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
     where attrelid = ${`t${table.id}.records`}::regclass and attnum > 6 and not attisdropped`)
   expect(Object.fromEntries(types.map(({ name, type }) => [name, type]))).toEqual({

@@ -75,9 +75,9 @@ async function withFiles() {
   }
 }
 
-const rowOf = async (taskId: number) => (await app.db.query(sql`select *, xmin::text from tasks where id = ${taskId}`))[0]
+const rowOf = async (taskId: number) => (await app.db.read(sql`select *, xmin::text from tasks where id = ${taskId}`))[0]
 const isDropped = async (path: string) =>
-  (await app.db.query<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${path}`))[0]
+  (await app.db.read<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${path}`))[0]
     ?.dropped
 
 const { isStored, sweepAfter } = fileSupport(app)
@@ -173,7 +173,7 @@ describe('a staged file', () => {
     const both = await Promise.all([taken(member), taken(member)])
     expect(both.map(([status]) => status).sort()).toEqual([200, 400])
     expect(await taken(member)).toEqual(refused)
-    expect(await app.db.query(sql`select 1 from tasks where account_id = ${id}`)).toHaveLength(1)
+    expect(await app.db.read(sql`select 1 from tasks where account_id = ${id}`)).toHaveLength(1)
   })
 
   test('is not used up by a task that cannot be created, and is attached once for an Idempotency-Key', async () => {
@@ -279,7 +279,7 @@ describe('the files of a task', () => {
     const staged = await upload(member, `${path}/upload`)
     const refused = await create(member, { title: 'Call', attachments: given(staged) })
     expect([refused.status, refused.body.message]).toEqual([400, message])
-    expect(await app.db.query(sql`select 1 from tasks where account_id = ${id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from tasks where account_id = ${id}`)).toEqual([])
     expect((await create(member, { title: 'Call', attachments: [staged] })).status).toBe(200)
   })
 
@@ -406,13 +406,13 @@ test('attachments of a comment are fixed when it is posted', async () => {
   const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
   const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
   expect(comment.attachments).toEqual([c])
-  const before = await app.db.query(sql`select * from task_comments where id = ${comment.id}`)
+  const before = await app.db.read(sql`select * from task_comments where id = ${comment.id}`)
   for (const attachments of [[c], [], 'x']) {
     const refused = await post(member, `comment/${comment.id}/update`, { content: 'New', attachments })
     expect([refused.status, refused.body.message]).toEqual([400, 'attachments: are fixed when the comment is posted'])
   }
   expect((await post(viewer, `comment/${comment.id}/update`, { content: 'New', attachments: [] })).status).toBe(403)
-  expect(await app.db.query(sql`select * from task_comments where id = ${comment.id}`)).toEqual(before)
+  expect(await app.db.read(sql`select * from task_comments where id = ${comment.id}`)).toEqual(before)
 })
 
 test('attachments come from no key, even an empty list', async () => {

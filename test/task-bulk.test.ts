@@ -9,8 +9,8 @@ const app = await testApp()
 const { onRecord, told, subscribersOf } = taskSupport(app)
 
 const tasksOf = (accountId: number) =>
-  app.db.query<{ id: number; title: string }>(sql`select id, title from tasks where account_id = ${accountId} order by id`)
-const rowOf = async (taskId: number) => (await app.db.query(sql`select *, xmin::text from tasks where id = ${taskId}`))[0]
+  app.db.read<{ id: number; title: string }>(sql`select id, title from tasks where account_id = ${accountId} order by id`)
+const rowOf = async (taskId: number) => (await app.db.read(sql`select *, xmin::text from tasks where id = ${taskId}`))[0]
 
 /** Creates an account with a function that sends many tasks to its record. */
 async function withMany() {
@@ -39,7 +39,7 @@ describe('many tasks at once', () => {
     expect((await told(viewer.id)).map(({ task_id }) => task_id)).toEqual([body[0].task.id, single.id])
     expect(await subscribersOf(body[1].task.id)).toEqual([admin.id, member.id].sort((a, b) => a - b))
     expect((await tasksOf(id)).map(({ title }) => title)).toEqual(['Call', 'Mail', 'Call'])
-    const events = await app.db.query<{ type: string }>(sql`select type from events where account_id = ${id} and type = 'task.created'`)
+    const events = await app.db.read<{ type: string }>(sql`select type from events where account_id = ${id} and type = 'task.created'`)
     expect(events).toHaveLength(3)
   })
 
@@ -198,7 +198,7 @@ describe('an external_id', () => {
     expect(await post(`/api/task/${id}/update`, { external_id: 'updated' })).toMatchObject({ external_id: 'updated' })
     expect(await post(`${path}/createMany`, { tasks: [{ title: 'New', external_id: 'made with others' }] })).toMatchObject([{ ok: true }])
     // The restored tasks no longer have an external_id.
-    const left = await app.db.query<{ external_id: string | null }>(sql`select external_id from tasks where id = any(${old}::int[])`)
+    const left = await app.db.read<{ external_id: string | null }>(sql`select external_id from tasks where id = any(${old}::int[])`)
     expect(left.map(({ external_id }) => external_id)).toEqual([null, null, null, null])
   })
 

@@ -29,7 +29,7 @@ describe('changing a task', () => {
 
   test('recomputes the reminder, and marks it as not sent', async () => {
     const { task, post, viewer } = await withTask({ due_date: '2026-03-31', due_time: '14:30', reminder_offset_mins: 30 })
-    const sent = () => app.db.execute(sql`update tasks set reminder_sent_at = '2026-03-31 14:00:00' where id = ${task.id}`)
+    const sent = () => app.db.write(sql`update tasks set reminder_sent_at = '2026-03-31 14:00:00' where id = ${task.id}`)
     await sent()
     expect((await post(viewer, 'update', { title: 'Mail', due_time: '14:30' })).body.reminder_sent_at).toBe('2026-03-31 14:00:00')
     expect((await post(viewer, 'update', { due_date: '2026-04-01' })).body).toMatchObject({
@@ -165,7 +165,7 @@ describe('deleting a task', () => {
     expect((await post(member, 'delete')).body).toEqual({ ok: true })
     const again = await post(member, 'delete')
     expect([again.status, again.body.message]).toEqual([404, 'Task not found'])
-    expect(await app.db.query(sql`select 1 from task_comments where task_id = ${task.id}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from task_comments where task_id = ${task.id}`)).toEqual([])
   })
 
   test('is allowed for the creator, the assignee, admins of the space and account keys in scope', async () => {

@@ -15,7 +15,7 @@ async function withTask(body: object = {}) {
   const account = await onRecord()
   const { body: task } = await account.create(account.member, { title: 'Call', ...DUE, ...body })
   const post = (caller: Caller, verb: string, input?: object) => app.as(caller).post(`/api/task/${task.id}/${verb}`, input)
-  const row = async () => (await app.db.query<{ row: string }>(sql`select (k.*)::text as row from tasks k where id = ${task.id}`))[0]?.row
+  const row = async () => (await app.db.read<{ row: string }>(sql`select (k.*)::text as row from tasks k where id = ${task.id}`))[0]?.row
   return { ...account, task, post, row }
 }
 
@@ -56,7 +56,7 @@ describe('bad dates, times and reminders', () => {
       const answer = await app.as(caller).post(url, { title: 'Bad', ...DUE, ...body })
       expect([answer.status, answer.body.message]).toEqual([400, message])
     }
-    expect(await app.db.query(sql`select id from tasks where title = 'Bad'`)).toEqual([])
+    expect(await app.db.read(sql`select id from tasks where title = 'Bad'`)).toEqual([])
   })
 
   test.each(refused)('%j leave the task as it was, to the byte', async (body, message) => {
@@ -137,7 +137,7 @@ describe('mentions in one comment', () => {
     const made = await withTask()
     const people: number[] = []
     for (let index = 0; index < 50; index++) people.push((await app.person(made.id, `Person ${index}`)).id)
-    await app.db.execute(sql`
+    await app.db.write(sql`
       insert into space_members (space_id, user_id, account_id, role)
       select ${made.space}, u, ${made.id}, 'viewer' from unnest(${people}::int[]) u`)
     return { ...made, people }
@@ -146,7 +146,7 @@ describe('mentions in one comment', () => {
   test('of fifty users cost as many statements as none', async () => {
     const { post, member, people, task } = await crowd()
     const { db } = app.deps
-    const spies = [vi.spyOn(db, 'query'), vi.spyOn(db, 'readShort'), vi.spyOn(db, 'writeShort'), vi.spyOn(db, 'execute')]
+    const spies = [vi.spyOn(db, 'read'), vi.spyOn(db, 'write')]
     const costOf = async (content: string) => {
       for (const spy of spies) spy.mockClear()
       expect((await post(member, 'comments/create', { content })).status).toBe(200)

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
-import { type Statement, sql } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/database.ts'
+import type { Statement } from '../src/platform/database/statement.ts'
 import { deleteTombstones } from '../src/tasks/deletion.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'
@@ -104,7 +105,7 @@ describe('updated_since', () => {
     await app.as(member).post(`/api/table/${table}/record/${record}/delete`)
     const gone = [a, b, c].map((id) => `${id} ${at(5)}`)
     expect(await mine(viewer, { updated_since: at(5) })).toEqual(gone)
-    const rows = await app.db.query(sql`select 1 from deleted_tasks where id = any(${[a, b, c]}::int[])`)
+    const rows = await app.db.read(sql`select 1 from deleted_tasks where id = any(${[a, b, c]}::int[])`)
     expect(rows).toHaveLength(3)
   })
 
@@ -230,7 +231,7 @@ interface Explained {
 
 /** Runs the statement. @returns its scans */
 async function scansOf({ text, values }: Statement): Promise<PlanNode[]> {
-  const [explained] = await app.db.query<Explained>({ text: `explain (analyze, format json) ${text}`, values })
+  const [explained] = await app.db.read<Explained>({ text: `explain (analyze, format json) ${text}`, values })
   return scansIn(explained)
 }
 
@@ -264,7 +265,7 @@ const rowsRead = async (statement: Statement): Promise<number> =>
 async function withMany() {
   const account = await withTasks()
   const { id, member, viewer, admin } = account
-  await app.db.execute(sql`
+  await app.db.write(sql`
     with made as (
       insert into tasks (account_id, creator_user_id, assignee_user_id, title, due_date, created_at, updated_at)
       select ${id}, case n % 3 when 1 then ${viewer.id}::int else ${admin.id}::int end, case n % 3 when 0 then ${viewer.id}::int else ${member.id}::int end,
@@ -272,8 +273,8 @@ async function withMany() {
       from generate_series(1, 20000) n returning id, creator_user_id, assignee_user_id
     )
     insert into task_subscribers (task_id, user_id) select id, creator_user_id from made union select id, assignee_user_id from made`)
-  await app.db.execute(sql`analyze tasks`)
-  await app.db.execute(sql`analyze task_subscribers`)
+  await app.db.write(sql`analyze tasks`)
+  await app.db.write(sql`analyze task_subscribers`)
   return account
 }
 
@@ -281,9 +282,9 @@ test.each(['my', 'delegated', 'all'] as const)('a page of many that continues an
   const { viewer } = await withMany()
   const query = { tab, updated_since: at(0), limit: 50 }
   const first = await app.as(viewer).rpc.tasks.list.query(query)
-  const spy = vi.spyOn(app.deps.db, 'query')
+  const spy = vi.spyOn(app.deps.db, 'read')
   const next = await app.as(viewer).rpc.tasks.list.query({ ...query, cursor: first.next_cursor ?? '' })
-  const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:changes') ?? []
+  const [statement] = spy.mock.calls.find(([{ label }]) => label === 'tasks:changes') ?? []
   spy.mockRestore()
   expect(next.rows).toHaveLength(50)
   expect(await rowsRead(statement as Statement)).toBeLessThan(500)
@@ -294,9 +295,9 @@ test.each([
   ['delegated', 'creator', 6_667],
 ] as const)('a page of many open tasks reads about a page in the order of an index, tab %s', async (tab, index, count) => {
   const { viewer } = await withMany()
-  const spy = vi.spyOn(app.deps.db, 'listPrinted')
+  const spy = vi.spyOn(app.deps.db, 'page')
   const { rows, total } = await app.as(viewer).rpc.tasks.list.query({ tab, limit: 50, offset: 100 })
-  const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:list') ?? []
+  const [statement] = spy.mock.calls.find(([{ label }]) => label === 'tasks:list') ?? []
   spy.mockRestore()
   expect([rows.length, total]).toEqual([50, count])
   for (const scans of [await scansOf(statement as Statement), await scansOfGenericPlan(statement as Statement)]) {

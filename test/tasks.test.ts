@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
-import { recordsOf, type Statement, sql } from '../src/platform/database/database.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
+import type { Statement } from '../src/platform/database/statement.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { lockWaits } from './support/servers.ts'
@@ -200,7 +201,7 @@ describe('creating a task on a record', () => {
     const { promise: deleted, resolve: hasDeleted } = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const deletion = app.db.transaction(async () => {
-      await app.db.execute(sql`delete from ${recordsOf(table)} where id = ${record}`)
+      await app.db.write(sql`delete from ${recordsOf(table)} where id = ${record}`)
       await recordsDeleted(systemContext(app.deps), table, [record])
       hasDeleted()
       await released
@@ -212,7 +213,7 @@ describe('creating a task on a record', () => {
     const answer = await creation
     await deletion
     expect([answer.status, answer.body.message]).toEqual([404, 'Record not found'])
-    expect(await app.db.query(sql`select 1 from tasks where table_id = ${table}`)).toEqual([])
+    expect(await app.db.read(sql`select 1 from tasks where table_id = ${table}`)).toEqual([])
   })
 })
 
@@ -463,7 +464,7 @@ describe('getting a task', () => {
     for (let number = 1; number <= 21; number++)
       await app.as(member).post(`/api/task/${task.id}/comments/create`, { content: `Comment ${number}` })
     const { body, headers } = await app.as(keys.personal).get(`/api/task/${task.id}/get`)
-    const [{ name }] = (await app.db.query<{ name: string }>(sql`select name from tables where id = ${table}`)) as [{ name: string }]
+    const [{ name }] = (await app.db.read<{ name: string }>(sql`select name from tables where id = ${table}`)) as [{ name: string }]
     const { recent_comments, ...rest } = body
     expect(rest).toEqual({
       ...task,
@@ -485,12 +486,12 @@ describe('getting a task', () => {
   test('is read by the same plan for all tasks, also with many comments', async () => {
     const { create, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
-    await app.db.execute(sql`insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
+    await app.db.write(sql`insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
       select ${task.account_id}::int, ${task.id}::int, ${member.id}::int, 'Ada', repeat('x', 1500), now() from generate_series(1, 5000) n`)
-    await app.db.execute(sql`analyze task_comments`)
-    const spy = vi.spyOn(app.deps.db, 'readShort')
+    await app.db.write(sql`analyze task_comments`)
+    const spy = vi.spyOn(app.deps.db, 'read')
     const { body } = await app.as(member).get(`/api/task/${task.id}/get`)
-    const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:get') ?? []
+    const [statement] = spy.mock.calls.find(([{ label }]) => label === 'tasks:get') ?? []
     spy.mockRestore()
     expect([body.comment_count, body.recent_comments.length]).toEqual([5000, 20])
     const { text, values } = statement as Statement
@@ -521,8 +522,8 @@ describe('getting a task', () => {
     const title = async () => (await app.as(member).get(`/api/task/${task.id}/get`)).body.record_title
     expect(await title()).toBe('Analytical Engines')
     // The field is deleted after the request was checked and before its read, so that the two see different versions.
-    await app.db.execute(sql`delete from fields where table_id = ${table}`)
-    await app.db.execute(sql`alter table ${recordsOf(table)} drop column name`)
+    await app.db.write(sql`delete from fields where table_id = ${table}`)
+    await app.db.write(sql`alter table ${recordsOf(table)} drop column name`)
     expect(await title()).toBeNull()
   })
 
@@ -557,7 +558,7 @@ describe('getting a task', () => {
   test('fails once the table is deleted', async () => {
     const { create, member, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
-    await app.db.execute(sql`update tables set deleted_at = now() where id = ${table}`)
+    await app.db.write(sql`update tables set deleted_at = now() where id = ${table}`)
     expect((await app.as(member).get(`/api/task/${task.id}/get`)).body.message).toBe('Task not found')
     expect((await app.as(member).post('/api/tasks/list', {})).body).toEqual([])
   })
@@ -640,7 +641,7 @@ describe('marking a task', () => {
   test('does not notify former members', async () => {
     const { create, member, viewer, space } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
-    await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${viewer.id}`)
+    await app.db.write(sql`delete from space_members where space_id = ${space} and user_id = ${viewer.id}`)
     await app.as(member).post(`/api/task/${task.id}/markDone`)
     expect((await told(viewer.id)).map(({ event_type }) => event_type)).toEqual(['TASK_ASSIGNED'])
     expect((await app.as(viewer).post(`/api/task/${task.id}/markUndone`)).status).toBe(403)

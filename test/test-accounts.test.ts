@@ -33,7 +33,7 @@ type Tables = Record<string, Row[]>
 const highest = (rows: Row[] = []) => Math.max(0, ...rows.map(({ id }) => Number(id ?? 0)))
 
 async function allRows(): Promise<Tables> {
-  const read = (table: string) => app.db.query<Row>(sql`select * from ${ident(table)} order by 1, 2`)
+  const read = (table: string) => app.db.read<Row>(sql`select * from ${ident(table)} order by 1, 2`)
   return Object.fromEntries(await Promise.all(Object.keys(TABLES).map(async (table) => [table, await read(table)] as const)))
 }
 

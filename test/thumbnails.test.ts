@@ -215,7 +215,7 @@ describe('no thumbnail', () => {
       await upload('hello', { type: 'image/png' }),
       await upload(await image.png().toBuffer(), { type: 'text/plain' }),
     ]
-    await app.db.execute(sql`update stored_files set detected_type = null where path = any(${[text, picture]}::text[])`)
+    await app.db.write(sql`update stored_files set detected_type = null where path = any(${[text, picture]}::text[])`)
     expect(await refusal(text)).toEqual([415, 'No thumbnail of image/png'])
     expect((await thumbnail(picture)).status).toBe(200)
   })
@@ -336,7 +336,7 @@ describe('the thumbnails of a file', () => {
     await thumbnail(path)
     const late = thumbnailKey('1-2-AAAAAAAAAAAAAAAA-gone.png', 320)
     await app.deps.storage.write(late, await png)
-    const rows = await app.db.query(sql`select 1 from stored_files where path like 'thumb-%' or storage_key like 'thumb-%'`)
+    const rows = await app.db.read(sql`select 1 from stored_files where path like 'thumb-%' or storage_key like 'thumb-%'`)
     expect(rows).toEqual([])
     await sweepLeftoversAfter(20)
     expect([await isStored(thumbnailKey(path, 160)), await isStored(late)]).toEqual([true, true])

@@ -186,7 +186,7 @@ test('a malformed traceparent counts as absent, and a fault marks the span', asy
   expect(request?.parentSpanId ?? '').toBe('')
   expect([attribute(request, 'http.response.status_code'), request?.status.code ?? 0]).toEqual([401, 0])
   await tracer.open('broken', { kind: 'server' })?.run(async () => {
-    const statement = app.db.query({ text: 'select * from no_such_table where name = $1', values: ['private'] })
+    const statement = app.db.read({ text: 'select * from no_such_table where name = $1', values: ['private'] })
     await expect(statement).rejects.toThrow()
   })
   await vi.waitFor(() => expect(spans.find(({ name }) => name === 'SELECT no_such_table')).toBeDefined(), { timeout: 20_000 })

@@ -1,7 +1,9 @@
 /** Transactions of hand-written statements and of Prisma, on a database whose statements are listed. */
+
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
 import { isOutage } from '../src/platform/database/database-errors.ts'
+import { labelled } from '../src/platform/database/statement.ts'
 import { testDatabase } from './support/database.ts'
 
 const { connection } = await testDatabase()
@@ -19,12 +21,12 @@ beforeEach(() => {
 let accounts = 0
 const newName = () => `Account ${++accounts}`
 const insert = (name: string, label?: string) =>
-  db.query<{ id: number }>(sql`insert into accounts (name, created_at) values (${name}, now()) returning id`, label)
+  db.write<{ id: number }>(labelled(label, sql`insert into accounts (name, created_at) values (${name}, now()) returning id`))
 const countOf = async (...names: string[]) => {
-  const [row] = await db.query<{ count: number }>(sql`select count(*) from accounts where name = any(${names})`)
+  const [row] = await db.read<{ count: number }>(sql`select count(*) from accounts where name = any(${names})`)
   return row?.count
 }
-const failing = () => db.query(sql`select 1 / ${0}::int`)
+const failing = () => db.read(sql`select 1 / ${0}::int`)
 /** The statements of a transaction, without their tables. */
 const kinds = () => texts.map((text) => /\w+/.exec(text)?.[0]?.toUpperCase())
 
@@ -108,7 +110,7 @@ test('begins in the round trip of its first statement if that is prepared', asyn
 })
 
 test('fails by a first statement that is prepared and fails, and the connection serves the next', async () => {
-  const refused = () => db.query(sql`insert into accounts (name, created_at) values (${null}, now())`, 'refused')
+  const refused = () => db.write(labelled('refused', sql`insert into accounts (name, created_at) values (${null}, now())`))
   for (let use = 0; use < 5; use++) {
     await expect(db.transaction(refused)).rejects.toThrow('null value in column "name"')
     expect((await insert(newName(), 'insert-account')).length).toBe(1)
@@ -155,7 +157,7 @@ test('fails as an outage if its connection is lost, and the next has another', a
   const name = newName()
   const attempt = db.transaction(async () => {
     await insert(name)
-    const [own] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+    const [own] = await db.read<{ pid: number }>(sql`select pg_backend_pid() as pid`)
     const other = await db.connect()
     await other.query('select pg_terminate_backend($1::int)', [own?.pid])
     await other.end()
@@ -167,20 +169,21 @@ test('fails as an outage if its connection is lost, and the next has another', a
   expect([await countOf(name), db.load().busy]).toEqual([0, 0])
 })
 
-test('of one statement is sent without BEGIN and COMMIT, and runs no second one', async () => {
-  const [alone, second, joined] = [newName(), newName(), newName()]
-  await db.oneStatement(() => insert(alone))
-  expect(kinds()).toEqual(['INSERT'])
-  const two = async () => {
-    await insert(second)
-    await insert(second)
+test('of one write on records elsewhere is sent without BEGIN and COMMIT, and joins an open one', async () => {
+  const [alone, joined] = [newName(), newName()]
+  const elsewhere = openDatabase(connection, { observe: noted, placement: { nodeOf: () => db } })
+  const write = (name: string) => elsewhere.records(1).write(sql`insert into accounts (name, created_at) values (${name}, now())`)
+  try {
+    expect((await write(alone)).changed).toBe(1)
+    expect(kinds()).toEqual(['INSERT'])
+    await expect(elsewhere.records(1).write(sql`select 1 / ${0}::int`)).rejects.toThrow('division by zero')
+    const undone = elsewhere.transaction(async () => {
+      await write(joined)
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+    expect([await countOf(alone, joined), elsewhere.load().busy]).toEqual([1, 0])
+  } finally {
+    await elsewhere.close()
   }
-  await expect(db.oneStatement(two)).rejects.toThrow('A transaction of one statement runs no second one')
-  await expect(db.oneStatement(failing)).rejects.toThrow('division by zero')
-  const undone = db.transaction(async () => {
-    await db.oneStatement(() => insert(joined))
-    throw new Error('undone')
-  })
-  await expect(undone).rejects.toThrow('undone')
-  expect([await countOf(alone, joined), db.load().busy]).toEqual([1, 0])
 })

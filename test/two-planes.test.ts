@@ -172,14 +172,14 @@ async function worked(app: typeof here) {
   for await (const uses of faultyUses(app.db, 2)) faulty.push(...uses)
   const definition = (await tableDefinitions(app.db, [id])).get(id)
   if (!definition) throw new Error('The table is gone')
-  await app.db.execute(sql`update stored_files set host = 'another' where path = ${moved}`)
+  await app.db.write(sql`update stored_files set host = 'another' where path = ${moved}`)
   const renew = () => renewHosts(app.db, definition, { first: 1, last: 1_000 })
   const renewed = [await renew(), await renew()]
   const hosts = (await cells('papers')).flat(2).map((file: { host: string } | null) => file?.host)
 
   await post('/field/papers/delete', { force: true })
   await dropOfField(context, { table_id: id, field_id: 'papers' })
-  const dropped = await app.db.query(sql`select dropped_at is not null as is_dropped, field_id from stored_files where table_id = ${id}`)
+  const dropped = await app.db.read(sql`select dropped_at is not null as is_dropped, field_id from stored_files where table_id = ${id}`)
   return { imported, asText, asUsers, faulty, renewed, hosts, dropped }
 }
 
@@ -260,9 +260,9 @@ describe('with the records on another server', () => {
       return { written, statements: sent.slice(from).filter(({ text }) => text.startsWith('insert into')).length }
     }
     expect(await insert(['j1', 'j2', 'j3', 'j4', 'j5'])).toEqual({ written: [['j1'], ['j2'], ['j3'], ['j4'], ['j5']], statements: 1 })
-    await here.db.execute(sql`alter table ${recordsOf(table.id)} add constraint not_k2 check (text <> 'k2')`)
+    await here.db.write(sql`alter table ${recordsOf(table.id)} add constraint not_k2 check (text <> 'k2')`)
     expect(await insert(['k1', 'k2', 'k3'])).toEqual({ written: [['k1'], '23514', ['k3']], statements: 4 })
-    await here.db.execute(sql`alter table ${recordsOf(table.id)} drop constraint not_k2`)
+    await here.db.write(sql`alter table ${recordsOf(table.id)} drop constraint not_k2`)
     // Twenty records take three statements of eight at most.
     const many = Array.from({ length: 20 }, (_, index) => `m${index}`)
     expect(await insert(many)).toEqual({ written: many.map((text) => [text]), statements: 3 })
@@ -324,8 +324,8 @@ describe('work during which the table is placed on a node', () => {
 test('the server of the records refuses a statement that names a system table', async () => {
   const onRecords = elsewhere.db.records(table.id)
   const from = (name: string) => ({ text: `select from ${name}`, values: [] })
-  expect(await onRecords.query(from(`t${table.id}.records`))).not.toHaveLength(0)
-  for (const name of SYSTEM_TABLES) await expect(onRecords.query(from(`public."${name}"`)), name).rejects.toMatchObject({ code: '42501' })
+  expect(await onRecords.read(from(`t${table.id}.records`))).not.toHaveLength(0)
+  for (const name of SYSTEM_TABLES) await expect(onRecords.read(from(`public."${name}"`)), name).rejects.toMatchObject({ code: '42501' })
 })
 
 test.each([

@@ -80,7 +80,7 @@ test('a stream of unknown size is stored whole, with its progress', async () => 
   expect([stored.size, steps.at(-1)]).toEqual([12 * MB, 12 * MB])
   const sha256 = createHash('sha256')
   for (let index = 0; index < 12; index++) sha256.update(chunk)
-  const rows = await app.db.query(sql`select encode(sha256, 'hex') as sha256 from stored_files where path = ${stored.path}`)
+  const rows = await app.db.read(sql`select encode(sha256, 'hex') as sha256 from stored_files where path = ${stored.path}`)
   expect(rows).toEqual([{ sha256: sha256.digest('hex') }])
 })
 
@@ -101,7 +101,7 @@ test('an aborted upload leaves nothing', async () => {
   const options = { signal: ending.signal, onProgress }
   const error = await failure(as.rpc.upload('comments.upload', record, { name: 'aborted.bin', content: Buffer.alloc(20 * MB) }, options))
   expect((error.cause as Error).name).toBe('AbortError')
-  expect(await app.db.query(sql`select 1 from stored_files where name = 'aborted.bin'`)).toEqual([])
+  expect(await app.db.read(sql`select 1 from stored_files where name = 'aborted.bin'`)).toEqual([])
   await expect.poll(() => stagedUnder('aborted.bin')).toBe(0)
 })
 

@@ -72,7 +72,7 @@ describe.each(forms)('a file sent as %s', (_, send) => {
     for (const file of [inField, (await send(comment, account.member, given, bytes)).body]) {
       expect(file).toMatchObject({ ...given, size: bytes.length, host: 'local' })
       expect((await bytesOf(file.path, account.keys.account)).equals(bytes)).toBe(true)
-      const [row] = await app.db.query<{ sha256: Buffer }>(sql`select sha256 from stored_files where path = ${file.path}`)
+      const [row] = await app.db.read<{ sha256: Buffer }>(sql`select sha256 from stored_files where path = ${file.path}`)
       expect(row?.sha256).toEqual(createHash('sha256').update(bytes).digest())
     }
   })
@@ -359,13 +359,13 @@ describe.each(['JSON', 'a form', 'bytes'] as const)('%s', (form) => {
     socket.write(prefix)
     socket.write(encode(randomBytes(3_000_000)))
     await vi.waitFor(() => expect(stored().length).toBe(before.length + 1), 20_000)
-    const open = await app.db.query<{ state: string }>(
+    const open = await app.db.read<{ state: string }>(
       sql`select state from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
     )
     expect(open).toEqual([])
     socket.destroy()
     await vi.waitFor(() => expect(stored()).toEqual(before), 20_000)
-    expect(await app.db.query(sql`select path from stored_files where name = 'raw.bin'`)).toEqual([])
+    expect(await app.db.read(sql`select path from stored_files where name = 'raw.bin'`)).toEqual([])
   })
 
   test('is refused if its record is deleted while it arrives', async () => {

@@ -104,18 +104,18 @@ test('has room again when dropped files are deleted for good', async () => {
 test('keeps its sums when the tallies are summed up', async () => {
   const { account, usage, upload } = await setUp()
   await upload(1_000)
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into stored_files (path, account_id, name, size, type, host) select ${`${account.id}-`} || n, ${account.id}, 'a', 10, 'text/plain', 'local'
     from generate_series(1, 50) n`)
   for (let n = 1; n <= 230; n++)
-    await app.db.execute(
+    await app.db.write(
       sql`insert into file_tallies (account_id, files, bytes) values (${account.id}, ${n % 2 ? 1 : -1}, ${n % 2 ? 7 : -7})`,
     )
   const before = (await usage()).body
   expect(before).toMatchObject({ files: 51, bytes: 1_500 })
   await Promise.all([1, 2].map(() => sumUpTallies(systemContext(app.deps))))
   expect((await usage()).body).toEqual(before)
-  expect(await app.db.query(sql`select 1 from file_tallies where account_id = ${account.id}`)).toHaveLength(1)
+  expect(await app.db.read(sql`select 1 from file_tallies where account_id = ${account.id}`)).toHaveLength(1)
 })
 
 test('has no limit by default', async () => {

@@ -52,7 +52,7 @@ const newView = (body: object, tableId = table) => makeView(app, account, tableI
 
 /** Lists the calendar indexes of the table. */
 async function indexes(tableId: number): Promise<string[]> {
-  const rows = await app.db.query<{ indexname: string }>(
+  const rows = await app.db.read<{ indexname: string }>(
     sql`select indexname from pg_indexes where schemaname = ${`t${tableId}`} and indexname like 'idx_layout_%' order by 1`,
   )
   return rows.map(({ indexname }) => indexname)
@@ -181,7 +181,7 @@ describe('saving a view', () => {
       const { status, body } = await create(account.admin, { name: 'Large', type: 'grid', [key]: sent }, full)
       expect([status, body.issues]).toEqual([400, [{ path: [key], message: 'must have at most 64 KB as JSON' }]])
     }
-    await app.db.query(sql`
+    await app.db.write(sql`
       insert into views (account_id, table_id, name, type, config, filters, created_by, created_at, updated_at)
       select ${account.id}, ${full}, 'View ' || n, 'grid', '{}', '[]', ${account.owner.id}, now(), now() from generate_series(1, 499) n`)
     const last = { name: 'Last', type: 'grid' }
@@ -384,7 +384,7 @@ describe('the index of a calendar', () => {
 
   test('is built by a job on a large table, and only while a view needs it', async () => {
     const id = await dealsTable(account, `Large ${counter++}`)
-    await app.db.execute(sql`insert into ${recordsOf(id)} (created_at, updated_at) select now(), now() from generate_series(1, 20001)`)
+    await app.db.write(sql`insert into ${recordsOf(id)} (created_at, updated_at) select now(), now() from generate_series(1, 20001)`)
     const view = await newView({ type: 'calendar', config: { startField: 'due' } }, id)
     expect(await indexes(id)).toEqual([])
     await adapt(systemContext(app.deps), { table_id: id })

@@ -27,7 +27,7 @@ const turns = <Value>(values: readonly Value[]) => TEXTS.map((_, index) => value
 const json = (value: unknown) => JSON.stringify(value)
 const place = [account.id, account.space, table, record] as const
 
-await app.db.execute(sql`
+await app.db.write(sql`
   insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details, due_date, created_at, updated_at,
     reminder_at, attachments, external_id)
   select ${place[0]}, ${member.id}, ${member.id}, ${place[1]}, ${place[2]}, ${place[3]}, t.text, nullif(t.text, '"'), t.due::date, t.made::timestamp,
@@ -35,18 +35,18 @@ await app.db.execute(sql`
   from unnest(${TEXTS}::text[], ${turns(DATES)}::text[], ${turns(INSTANTS).map((at) => at ?? '2026-01-01 00:00:00')}::text[],
     ${turns(INSTANTS)}::text[], ${turns([json([]), json([FILE]), json([FILE, { ...FILE, size: 0 }])])}::text[],
     ${TEXTS.map((text, index) => (index % 2 ? `${index} ${text}` : ''))}::text[]) as t (text, due, made, reminded, files, external)`)
-const [task] = await app.db.query<{ id: number }>(sql`select min(id) as id from tasks where record_id = ${record}`)
+const [task] = await app.db.read<{ id: number }>(sql`select min(id) as id from tasks where record_id = ${record}`)
 const taskId = task?.id ?? 0
 const commentValues = sql`unnest(${TEXTS}::text[], ${turns(INSTANTS)}::text[], ${turns([json([]), json([FILE])])}::text[],
   ${turns([null, json(METADATA), json({})])}::text[]) as t (text, edited, files, metadata)`
-await app.db.execute(sql`
+await app.db.write(sql`
   insert into task_comments (account_id, task_id, user_id, user_name, content, attachments, created_at, updated_at)
   select ${account.id}, ${taskId}, ${member.id}, t.text, t.text, t.files::jsonb, now(), t.edited::timestamp from ${commentValues}`)
-await app.db.execute(sql`
+await app.db.write(sql`
   insert into record_comments (account_id, space_id, table_id, record_id, type, user_id, user_name, content, attachments, metadata, created_at, updated_at)
   select ${place[0]}, ${place[1]}, ${place[2]}, ${place[3]}, case when t.metadata is null then 'comment' else 'email_in' end, ${member.id}, t.text, t.text,
     t.files::jsonb, t.metadata::jsonb, now(), t.edited::timestamp from ${commentValues}`)
-await app.db.execute(sql`
+await app.db.write(sql`
   insert into notifications (user_id, account_id, space_id, table_id, record_id, event_type, message, url, summary, seen_at, read_at, created_at)
   select ${member.id}, ${place[0]}, ${place[1]}, ${place[2]}, ${place[3]}, 'COMMENT', t.text, t.text, t.text, t.edited::timestamp, t.edited::timestamp, now()
   from ${commentValues}`)
@@ -68,7 +68,7 @@ async function answerText(caller: Caller, method: 'GET' | 'POST', path: string, 
 /** The same rows made as objects, checked against the schema and stringified. */
 async function stringified(schema: z.ZodObject, from: Sql): Promise<string> {
   const columns = raw(Object.keys(schema.shape).join(', '))
-  const rows = await app.db.query<Record<string, unknown>>(sql`select ${columns} from ${from}`)
+  const rows = await app.db.read<Record<string, unknown>>(sql`select ${columns} from ${from}`)
   return json(rows.map(({ external_id, ...row }) => schema.parse(external_id == null ? row : { ...row, external_id })))
 }
 
@@ -134,19 +134,19 @@ test('has an empty list, and the total of a page beyond the end', async () => {
 })
 
 describe('a task in full', async () => {
-  const [{ id: plain = 0 } = {}] = await app.db.query<{ id: number }>(
+  const [{ id: plain = 0 } = {}] = await app.db.read<{ id: number }>(
     sql`select id from tasks where record_id = ${record} and id <> ${taskId} order by id limit 1`,
   )
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into task_comments (account_id, task_id, user_id, user_name, content, created_at)
     select ${account.id}, ${plain}, ${member.id}, t.text, t.text || '"attachments":[{', now() from unnest(${TEXTS.slice(0, 12)}::text[]) as t (text)`)
-  await app.db.execute(sql`insert into task_subscribers (task_id, user_id) values (${plain}, ${viewer.id}), (${plain}, ${member.id})`)
+  await app.db.write(sql`insert into task_subscribers (task_id, user_id) values (${plain}, ${viewer.id}), (${plain}, ${member.id})`)
 
   /** Its JSON, from the columns of the task and of its comments. */
   async function expected(id: number, subscribers: number[], tableName: string, title: string): Promise<string> {
     const task = (await stringified(Task, sql`tasks where id = ${id}`)).slice(1, -2)
     const comments = await stringified(TaskComment, sql`task_comments where task_id = ${id} order by id desc limit 20`)
-    const [{ n } = { n: 0 }] = await app.db.query<{ n: number }>(sql`select count(*) as n from task_comments where task_id = ${id}`)
+    const [{ n } = { n: 0 }] = await app.db.read<{ n: number }>(sql`select count(*) as n from task_comments where task_id = ${id}`)
     const isSubscribed = subscribers.includes(member.id)
     return `${task},"comment_count":${n},"subscribers":${json(subscribers)},"subscribed":${isSubscribed},"table_name":${json(tableName)},"record_title":${json(title)},"recent_comments":${comments}}`
   }

@@ -34,7 +34,7 @@ async function written(tableId: number, body: object): Promise<string> {
 
 /** The same page, by way of objects. */
 async function presented(tableId: number, fields: readonly FieldDef[], order = 'r.id'): Promise<Row[]> {
-  const rows = await app.db.query<Row>(sql`select ${selectList(fields)} from ${recordsOf(tableId)} r order by ${raw(order)} limit 1000`)
+  const rows = await app.db.read<Row>(sql`select ${selectList(fields)} from ${recordsOf(tableId)} r order by ${raw(order)} limit 1000`)
   for (const field of fields) {
     const shown = SHOWN[field.type]
     const named = shown && (await namedBy(field))
@@ -50,7 +50,7 @@ async function namedBy({ options, lookup, lookup_table_id }: FieldDef): Promise<
   const named = lookup
     ? sql`select id, ${title} as title from ${recordsOf(lookup_table_id ?? 0)}`
     : sql`select id, email, name from users where account_id = ${account.id}`
-  return new Map((await app.db.query<{ id: number }>(named)).map((one) => [one.id, one]))
+  return new Map((await app.db.read<{ id: number }>(named)).map((one) => [one.id, one]))
 }
 
 type Shown = (stored: unknown, named: Map<unknown, unknown>) => unknown
@@ -126,7 +126,7 @@ async function filled() {
   const definition = await definitionOf(id)
   const [first, ...others] = columns
   const unnested = others.reduce((before, column) => sql`${before}, ${column}`, first ?? sql``)
-  await app.db.execute(sql`
+  await app.db.write(sql`
     insert into ${recordsOf(id)} (created_at, updated_at, created_by, ${list((type) => `"${type}"`)})
     select '0999-12-31 23:59:59', '10000-01-01 00:00:00', ${account.owner.id}::int, ${list((type, index) => `v.c${index}::${TYPES[type].column}`)}
     from unnest(${unnested}) as v (${list((_, index) => `c${index}`)})`)
@@ -230,9 +230,7 @@ describe('an export', () => {
   async function linesOf(fields: readonly FieldDef[], order = 'r.id'): Promise<string[]> {
     const rows = await presented(id, fields, order)
     const numbers = fields.filter(({ type }) => type === 'number').map((field) => sql`${ident(field.id)}::text`)
-    const digits = numbers.length
-      ? await app.db.query<Row>(sql`select ${join(numbers)} from ${recordsOf(id)} r order by ${raw(order)}`)
-      : []
+    const digits = numbers.length ? await app.db.read<Row>(sql`select ${join(numbers)} from ${recordsOf(id)} r order by ${raw(order)}`) : []
     return rows.map((row, index) => csvLine(fields.map((field) => cellText(field, { ...row, ...digits[index] }[field.id]))))
   }
 
@@ -300,7 +298,7 @@ describe('a page shows', async () => {
   })
 
   test('the name that a user has at this moment, also while it changes', async () => {
-    const rename = (name: string) => app.db.execute(sql`update users set name = ${name} where id = ${account.member.id}`)
+    const rename = (name: string) => app.db.write(sql`update users set name = ${name} where id = ${account.member.id}`)
     let latest = 'before'
     await rename(latest)
     for (let n = 0; n < 20; n++) {
@@ -313,11 +311,11 @@ describe('a page shows', async () => {
   })
 
   test('users whom an earlier page named without asking for them again, and others, too', async () => {
-    const { readShort } = app.db
+    const { read } = app.db
     let asked = 0
-    app.db.readShort = (statement, label) => {
-      if (label === 'users-of-cells') asked++
-      return readShort(statement, label)
+    app.db.read = (statement, options) => {
+      if (statement.label === 'users-of-cells') asked++
+      return read(statement, options)
     }
     const askedFor = async (id: number) => {
       asked = 0
@@ -330,25 +328,25 @@ describe('a page shows', async () => {
       // A node has no users whom its statement could take along.
       const askedAgain = app.db.isElsewhere(table.id) ? 1 : 0
       expect(await askedFor(account.member.id)).toBe(askedAgain)
-      const [{ id } = { id: 0 }] = await app.db.query<{ id: number }>(sql`
+      const [{ id } = { id: 0 }] = await app.db.write<{ id: number }>(sql`
         insert into users (account_id, email, name, status, timezone, created_at, updated_at)
         select account_id, 'new@example.com', 'New', 'active', timezone, now(), now() from users where id = ${account.member.id} returning id`)
-      await app.db.execute(sql`update ${recordsOf(table.id)} set owner = ${id}`)
+      await app.db.write(sql`update ${recordsOf(table.id)} set owner = ${id}`)
       expect([await askedFor(id), await askedFor(id)]).toEqual([1, askedAgain])
-      await app.db.execute(sql`update ${recordsOf(table.id)} set owner = ${account.member.id}`)
+      await app.db.write(sql`update ${recordsOf(table.id)} set owner = ${account.member.id}`)
       expect(await askedFor(account.member.id)).toBe(askedAgain)
     } finally {
-      app.db.readShort = readShort
+      app.db.read = read
     }
   })
 
   test('the name of a deleted user, and null for a user whose row is gone', async () => {
-    const [{ id } = { id: 0 }] = await app.db.query<{ id: number }>(sql`
+    const [{ id } = { id: 0 }] = await app.db.write<{ id: number }>(sql`
       insert into users (account_id, email, name, status, timezone, created_at, updated_at)
       select account_id, 'gone@example.com', 'Gone', 'deleted', timezone, now(), now() from users where id = ${account.member.id} returning id`)
-    await app.db.execute(sql`update ${recordsOf(table.id)} set owner = ${id}`)
+    await app.db.write(sql`update ${recordsOf(table.id)} set owner = ${id}`)
     expect((await first()).owner).toEqual({ id, email: 'gone@example.com', name: 'Gone' })
-    await app.db.execute(sql`delete from users where id = ${id}`)
+    await app.db.write(sql`delete from users where id = ${id}`)
     expect((await first()).owner).toBe(null)
   })
 

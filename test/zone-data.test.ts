@@ -32,7 +32,7 @@ function instantsOf(zone: string): string[] {
 describe.each(ZONES)('in %s', (zone) => {
   test('an instant has the same local date in PostgreSQL', async () => {
     const instants = instantsOf(zone)
-    const rows = await app.db.query<{ at: string; date: string }>(
+    const rows = await app.db.read<{ at: string; date: string }>(
       sql`select c.at, ${localDay(sql`c.at`, zone)} as date from unnest(${instants}::timestamp[]) with ordinality c (at, n) order by c.n`,
     )
     expect(rows.length).toBe(instants.length)
@@ -42,7 +42,7 @@ describe.each(ZONES)('in %s', (zone) => {
 
   test('a local day begins at the same instant in PostgreSQL', async () => {
     const dates = [...new Set(instantsOf(zone).flatMap((at) => [-1, 0, 1].map((days) => addDays(at.slice(0, 10), days))))]
-    const rows = await app.db.query<{ date: string; at: string }>(
+    const rows = await app.db.read<{ date: string; at: string }>(
       sql`select c.date, ${dayStart(sql`c.date`, zone)} as at from unnest(${dates}::date[]) with ordinality c (date, n) order by c.n`,
     )
     expect(rows.length).toBe(dates.length)

@@ -47,7 +47,7 @@ export async function prepareStage(
   ]
   const table = await make(`/api/space/${space}/tables/create`, { name: 'Deals', fields })
   const large = await make(`/api/space/${space}/tables/create`, { name: 'Large', fields: fields.slice(0, 4) })
-  await db.execute(sql`
+  await db.write(sql`
     insert into ${recordsOf(large)} (created_at, updated_at, name, due, amount)
     select now(), now(), 'Row ' || i, date '2026-01-01' + i % 300, i % 1000 from generate_series(1, ${largeRows}::int) i`)
   const smtp = await make(`/api/space/${space}/smtp/create`, {

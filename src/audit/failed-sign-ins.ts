@@ -12,7 +12,7 @@ export async function auditFailedSignIn(context: Context, { id, accountId }: { i
   const { db, now, transaction } = context
   const at = formatInstant(now)
   await transaction(async () => {
-    const [row] = await db.query<{ failures: number }>(sql`
+    const [row] = await db.write<{ failures: number }>(sql`
       insert into failed_sign_ins (user_id, failures, last_failed_at) values (${id}, 1, ${at}::timestamp)
       on conflict (user_id) do update set last_failed_at = excluded.last_failed_at, failures =
         case when failed_sign_ins.last_failed_at < ${forgottenAt(now)}::timestamp then 1 else failed_sign_ins.failures + 1 end
@@ -24,7 +24,7 @@ export async function auditFailedSignIn(context: Context, { id, accountId }: { i
 
 /** Ends the count of a user who has signed in. @returns the failures in a row before, for `detail` */
 export async function endFailedSignIns(db: Database, userId: number): Promise<{ failures?: number }> {
-  const [row] = await db.query<{ failures: number }>(sql`delete from failed_sign_ins where user_id = ${userId} returning failures`)
+  const [row] = await db.write<{ failures: number }>(sql`delete from failed_sign_ins where user_id = ${userId} returning failures`)
   return { ...row }
 }
 
@@ -35,5 +35,5 @@ export const isWorthAuditing = (failures: number): boolean => failures <= 5 || N
 const forgottenAt = (now: Date): string => formatInstant(new Date(now.getTime() - 86_400_000))
 
 export async function deleteForgottenSignIns({ db, now }: Pick<Context, 'db' | 'now'>): Promise<void> {
-  await db.execute(sql`delete from failed_sign_ins where last_failed_at < ${forgottenAt(now)}::timestamp`)
+  await db.write(sql`delete from failed_sign_ins where last_failed_at < ${forgottenAt(now)}::timestamp`)
 }

@@ -27,7 +27,7 @@ type Acting = Pick<Context, 'actor' | 'ip' | 'requester' | 'now' | 'settings' | 
  */
 export async function audit(context: Acting & Pick<Context, 'db'>, action: Action, entry: NewAuditEntry = {}): Promise<void> {
   if (!context.db.inTransaction()) throw new Error(`${action} must be audited in the transaction of its change`)
-  await context.db.execute(auditing(context, action, entry))
+  await context.db.write(auditing(context, action, entry))
 }
 
 /** The statement that writes the row, for an event without a transaction of its own, and for a transaction on another connection. */

@@ -23,11 +23,10 @@ export async function list(
   const end = decodeCursor(cursor ?? '', query, settings.secretKeys)
   const where = conditionOf(actor.accountId, filters)
   // One row more than requested shows whether another page follows.
-  const found = await db.query<AuditEntry>(
+  const found = await db.read<AuditEntry>(
     sql`select ${columns} from audit_entries where ${where}${end ? sql` and ${isBefore(end)}` : sql``}
       order by at desc, id desc limit ${limit + 1}`,
-    undefined,
-    signal,
+    { signal },
   )
   const rows = found.slice(0, limit)
   const last = found.length > limit ? rows.at(-1) : undefined
@@ -40,10 +39,9 @@ export async function list(
 }
 
 async function countOf(db: Database, where: Sql, signal: AbortSignal): Promise<number | undefined> {
-  const [counted] = await db.query<{ total: number }>(
+  const [counted] = await db.read<{ total: number }>(
     sql`select count(*)::int as total from (select from audit_entries where ${where} limit ${MOST_COUNTED + 1}) found`,
-    undefined,
-    signal,
+    { signal },
   )
   return counted && counted.total <= MOST_COUNTED ? counted.total : undefined
 }
@@ -64,11 +62,10 @@ async function* lines({ db, actor, now, signal }: Context, filters: AuditFilters
   const where = sql`${conditionOf(actor.accountId, filters)} and at <= ${formatInstant(now)}::timestamp`
   let end: PageEnd | undefined
   for (;;) {
-    const rows: AuditEntry[] = await db.query<AuditEntry>(
+    const rows: AuditEntry[] = await db.read<AuditEntry>(
       sql`select ${columns} from audit_entries where ${where}${end ? sql` and ${isAfter(end)}` : sql``}
         order by at, id limit ${EXPORTED_AT_ONCE}`,
-      undefined,
-      signal,
+      { signal },
     )
     if (rows.length) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('')
     const last = rows.at(-1)
@@ -105,9 +102,11 @@ export async function deleteOldEntries({ db, now, settings }: Pick<Context, 'db'
   const before = formatInstant(new Date(now.getTime() - settings.keepAuditDays * 86_400_000))
   let deleted: number
   do {
-    deleted = await db.execute(sql`
+    deleted = (
+      await db.write(sql`
       delete from audit_entries where id in (
         select id from audit_entries where keep_until <= now() at time zone 'UTC' and at < ${before}::timestamp
         order by keep_until limit ${DELETED_AT_ONCE})`)
+    ).changed
   } while (deleted === DELETED_AT_ONCE)
 }

@@ -65,7 +65,7 @@ async function createReset(context: Context, { id, accountId }: { id: number; ac
   const token = newToken()
   const expiresAt = new Date(now.getTime() + LIFETIME_MS)
   await transaction(async () => {
-    await db.execute(sql`
+    await db.write(sql`
       insert into password_resets (user_id, token_hash, created_at, expires_at)
       values (${id}, ${tokenHash(token)}, ${formatInstant(now)}::timestamp, ${formatInstant(expiresAt)}::timestamp)`)
     await audit(context, 'password.reset_requested', { id, accountId })
@@ -87,7 +87,7 @@ export async function reset(
 ): Promise<string> {
   const { db, now, settings, transaction } = context
   const isValid = sql`token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp`
-  const [found] = await db.query<{ user_id: number }>(sql`
+  const [found] = await db.read<{ user_id: number }>(sql`
     select r.user_id from password_resets r join users u on u.id = r.user_id and u.status = 'active' where ${isValid}`)
   // Hashing is expensive, so it is only done for a token that exists.
   if (!found) throw invalidToken()
@@ -95,7 +95,7 @@ export async function reset(
   return transaction(async () => {
     // The row of the user is locked first: two tokens of one user would otherwise block each other in `endProofs`.
     const { id, email, accountId } = await changeUser(db, found.user_id, { passwordHash }, now)
-    if (!(await db.execute(sql`delete from password_resets where ${isValid}`))) throw invalidToken()
+    if (!(await db.write(sql`delete from password_resets where ${isValid}`)).changed) throw invalidToken()
     await endProofs(db, id, null)
     await audit({ ...context, requester: { userId: id, keyId: null, ip: context.ip } }, 'password.reset', { id, accountId })
     await noticePassword(context, id, 'link')
@@ -109,10 +109,10 @@ export const invalidToken = () => badInput('token', 'is not valid any more')
 /** Ends what the old password, or a link to replace it, has given access to: all sessions except `keptSessionId`, and all links. */
 export async function endProofs(db: Database, userId: number, keptSessionId: number | null): Promise<void> {
   await endOtherSessions(db, userId, keptSessionId)
-  await db.execute(sql`delete from password_resets where user_id = ${userId}`)
-  await db.execute(sql`delete from invites where user_id = ${userId}`)
+  await db.write(sql`delete from password_resets where user_id = ${userId}`)
+  await db.write(sql`delete from invites where user_id = ${userId}`)
 }
 
 export async function deleteExpiredResets(db: Database, now: Date): Promise<void> {
-  await db.execute(sql`delete from password_resets where expires_at < ${formatInstant(now)}::timestamp`)
+  await db.write(sql`delete from password_resets where expires_at < ${formatInstant(now)}::timestamp`)
 }

@@ -149,7 +149,7 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
 
 /** Ends the invitation of a person who is in no space any more. */
 export async function endInviteWithoutSpace(db: Database, userId: number): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     delete from invites where user_id = ${userId} and not exists (select from space_members m where m.user_id = invites.user_id)`)
 }
 
@@ -166,7 +166,7 @@ export async function acceptInvite(
   // Somebody who has been removed from all spaces is not invited any more.
   const isValid = sql`token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp and user_id in (
     select m.user_id from space_members m join spaces s on s.id = m.space_id where s.deleted_at is null)`
-  const [invite] = await db.query<{ user_id: number }>(sql`select user_id from invites where ${isValid}`)
+  const [invite] = await db.read<{ user_id: number }>(sql`select user_id from invites where ${isValid}`)
   // Hashing is expensive, so it is only done for a token that exists.
   if (!invite) throw invalidToken()
   const passwordHash = await hashPassword(password)
@@ -174,7 +174,7 @@ export async function acceptInvite(
     // The row of the user is locked first, as when a password is set. A link never replaces the password of an active user.
     const user = await activate(db, invite.user_id, { name, timezone, passwordHash }, now)
     // Deleting the row uses up the invitation.
-    if (!user || !(await db.execute(sql`delete from invites where ${isValid}`))) throw invalidToken()
+    if (!user || !(await db.write(sql`delete from invites where ${isValid}`)).changed) throw invalidToken()
     await audit(provedToBe(user, context), 'invitation.accepted', { id: user.id, accountId: user.accountId })
     return signIn(context, user, visitor)
   })
@@ -186,11 +186,11 @@ export async function acceptInvite(
  */
 export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
-  await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp - interval '2 hours'`)
-  await db.execute(sql`delete from invites where expires_at < ${at}::timestamp`)
+  await db.write(sql`delete from sessions where expires_at < ${at}::timestamp - interval '2 hours'`)
+  await db.write(sql`delete from invites where expires_at < ${at}::timestamp`)
   await deleteExpiredResets(db, now)
   await deleteForgottenFailures(db, now)
-  await db.execute(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
+  await db.write(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
 }
 
 interface StoredUser {

@@ -42,7 +42,7 @@ export async function startSession(
   const token = newToken()
   const at = formatInstant(now)
   const { ip, userAgent } = shown(sender)
-  const started = await db.execute(sql`
+  const { changed: started } = await db.write(sql`
     with surplus as (
       delete from sessions where id in (
         select id from sessions where user_id = ${userId} order by last_seen_at desc, id desc offset ${MOST_SESSIONS - 1})
@@ -73,7 +73,7 @@ export const sessionResource: Resource<{ found_session_id: number }> = {
 
 /** Returns the sessions of the caller, the last used one first. */
 export async function list({ db, actor, now }: Context): Promise<{ rows: Session[]; total: number }> {
-  const rows = await db.query<Session>(sql`
+  const rows = await db.read<Session>(sql`
     select id, created_at, last_seen_at, ip, user_agent, id = ${actor.sessionId}::int as current
     from sessions where user_id = ${actor.userId} and expires_at > ${formatInstant(now)}::timestamp
     order by last_seen_at desc, id desc`)
@@ -84,7 +84,7 @@ export async function list({ db, actor, now }: Context): Promise<{ rows: Session
 export async function endOwn(context: Context, sessionId: number): Promise<{ isCurrent: boolean }> {
   const { db, actor, transaction } = context
   await transaction(async () => {
-    const ended = await db.execute(sql`delete from sessions where id = ${sessionId}`)
+    const { changed: ended } = await db.write(sql`delete from sessions where id = ${sessionId}`)
     if (ended) await audit(context, 'session.ended', { id: sessionId })
   })
   return { isCurrent: sessionId === actor.sessionId }
@@ -92,7 +92,7 @@ export async function endOwn(context: Context, sessionId: number): Promise<{ isC
 
 /** Ends all sessions of a user except `keptId`. */
 export async function endOtherSessions(db: Database, userId: number, keptId: number | null): Promise<void> {
-  await db.execute(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)
+  await db.write(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)
 }
 
 /**
@@ -108,7 +108,7 @@ export function noteSessionUse(
   if (isNoted(lastSeenAt, now)) return false
   const at = formatInstant(now)
   const { ip, userAgent } = shown(sender)
-  db.execute(sql`
+  db.write(sql`
     update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp,
       ip = ${ip}, user_agent = ${userAgent}
     where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>

@@ -2,8 +2,10 @@
  * Slows down guesses. Each attempt counts as a failure before it is checked, against buckets in the database, so that simultaneous guesses
  * to several processes are counted, too; a success is taken back. A full bucket delays further attempts, and forgets failures over time.
  */
+
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { AppError } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { ownPart } from '../platform/processes/own-part.ts'
@@ -116,7 +118,7 @@ export async function count(db: Database, buckets: readonly Bucket[], now: Date)
   const { fullUntil } = localState(db)
   const known = Math.max(...buckets.map((one) => secondsUntil(fullUntil.get(keyOf(one)), one, now)))
   if (known > 0) return known
-  const judged = await db.query<Judged>(counting(buckets, now), 'auth:throttle')
+  const judged = await db.write<Judged>(labelled('auth:throttle', counting(buckets, now)))
   for (const { place, wait } of judged) {
     const one = buckets[place]
     if (one && wait > 0) fullUntil.set(keyOf(one), now.getTime() + wait * 1000)
@@ -201,7 +203,7 @@ const mostFailures = ({ free, firstWaitSeconds, longestWaitSeconds }: Pace) => f
 /** Takes an attempt back that was not a failure. @param emptied a bucket whose earlier failures are forgotten, too */
 async function takeBack(db: Database, buckets: readonly Bucket[], emptied?: Bucket): Promise<void> {
   const ids = buckets.map(({ id }) => id)
-  await db.execute(sql`
+  await db.write(sql`
     with stored as (select id from sign_in_failures where id = any(${ids}::bytea[]) order by id for update)
     update sign_in_failures f set failures = case when f.id = ${emptied?.id ?? null}::bytea then 0 else greatest(0, f.failures - 1) end
     from stored where f.id = stored.id`)
@@ -211,7 +213,7 @@ async function takeBack(db: Database, buckets: readonly Bucket[], emptied?: Buck
 const FORGOTTEN_HOURS = 6
 
 export async function deleteForgottenFailures(db: Database, now: Date): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     delete from sign_in_failures where id in (
       select id from sign_in_failures
       where failed_at < ${formatInstant(now)}::timestamp - make_interval(hours => ${FORGOTTEN_HOURS}::int) for update skip locked)`)

@@ -11,7 +11,7 @@ export async function withRowHere<Row extends Followable, T>(db: Database, subje
   const { record } = subject
   if (!record) return work(subject)
   const lockFirst = async () => {
-    const isLive = (await db.records(record.tableId).query(locked(subject))).length > 0
+    const isLive = (await db.records(record.tableId).read(locked(subject))).length > 0
     return work({ ...subject, row: isLive ? record.row : sql`${record.row} where false` })
   }
   return choose(db, record.tableId, { here: () => work(subject), elsewhere: () => db.transaction(lockFirst) })()

@@ -4,6 +4,7 @@ import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import { type Actor, systemActor } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
@@ -30,13 +31,15 @@ interface Email {
 export async function insertSent(db: Database, email: Email, actor: Actor, now: Date): Promise<number | undefined> {
   const { record, comment } = emailComment('email_out', email, authorOf(actor))
   const [row] = await withRowHere(db, record, (place) =>
-    db.query<{ id: number }>(
-      sql`
+    db.write<{ id: number }>(
+      labelled(
+        'insert-sent',
+        sql`
     with place as (${locked(place)}),
     added as (${inserting(record, comment, now)}),
     emitted as (${emitting([commentEvents('comment.created', sql`added`, sql`place`)], now)})
     select id from added`,
-      'insert-sent',
+      ),
     ),
   )
   return row?.id
@@ -62,13 +65,15 @@ export async function insertReply(
   const notified = notifyFollowers ? sql`, notified as (${notifyingOfReply(record, notifyFollowers, email.content, name, now)})` : empty
   const events = [commentEvents('comment.created', sql`added`, sql`place`), ...(notifyFollowers ? [notificationEvents(sql`notified`)] : [])]
   const [row] = await withRowHere(db, record, (place) =>
-    db.query<{ id: number }>(
-      sql`
+    db.write<{ id: number }>(
+      labelled(
+        'insert-reply',
+        sql`
     with place as (${locked(place)}),
     added as (${inserting(record, comment, now)})${notified},
     emitted as (${emitting(events, now)})
     select id from added`,
-      'insert-reply',
+      ),
     ),
   )
   return row?.id
@@ -104,8 +109,8 @@ async function updateLockedReply(
   now: Date,
 ): Promise<boolean | undefined> {
   // The record is locked before the comment, as its deletion does.
-  await db.query(locked(record))
-  const [comment] = await db.query<{ is_same: boolean }>(sql`
+  await db.read(locked(record))
+  const [comment] = await db.read<{ is_same: boolean }>(sql`
     select (user_name, content, attachments, metadata) is not distinct from (${name}::text, ${email.content}::text,
       ${JSON.stringify(email.attachments)}::jsonb, metadata || ${JSON.stringify(email.metadata)}::jsonb) as is_same
     from record_comments where id = ${commentId} and type = 'email_in' and ${record.belongs} for update`)
@@ -116,7 +121,7 @@ async function updateLockedReply(
     ...(notifyFollowers ? [notificationEvents(sql`notified`)] : []),
   ]
   if (!events.length) return false
-  await db.query(sql`
+  await db.write(sql`
     with place as (${record.row}),
     changed as (
       update record_comments set user_name = ${name}, content = ${email.content}, attachments = ${JSON.stringify(email.attachments)}::jsonb,
@@ -148,7 +153,7 @@ function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, ta
 
 /** The comment as its writers see it. Returns undefined if it was deleted. */
 export async function readEmail(db: Database, commentId: number): Promise<RecordComment | undefined> {
-  const [row] = await db.query<RecordComment>(sql`select ${recordComments.columns} from record_comments c where id = ${commentId}`)
+  const [row] = await db.read<RecordComment>(sql`select ${recordComments.columns} from record_comments c where id = ${commentId}`)
   return row
 }
 
@@ -163,7 +168,7 @@ export async function updateEmail(
   { from, metadata, content, event }: { from?: readonly string[]; metadata: object; content?: string; event?: EmailEventType },
   now: Date,
 ): Promise<boolean> {
-  const changed = await db.query(sql`
+  const changed = await db.write(sql`
     with changed as (
       update record_comments
       set metadata = metadata || ${JSON.stringify(metadata)}::jsonb, content = coalesce(${content ?? null}::text, content)
@@ -196,8 +201,10 @@ export interface EmailChange {
 
 /** Changes several email_out comments in one statement. */
 export async function updateEmails(db: Database, changes: readonly EmailChange[], now: Date): Promise<void> {
-  await db.query(
-    sql`
+  await db.write(
+    labelled(
+      'update-emails',
+      sql`
       with changed as (
         update record_comments c
         set metadata = c.metadata || x.metadata::jsonb, content = coalesce(x.content, c.content)
@@ -210,6 +217,6 @@ export async function updateEmails(db: Database, changes: readonly EmailChange[]
         select * from changed where is_transition
       ), emitted as (${emitting([emailEvents('email.status', sql`moved`)], now)})
       select`,
-    'update-emails',
+    ),
   )
 }

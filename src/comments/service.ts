@@ -6,6 +6,7 @@ import { actingUserId, notificationEvents, notifying } from '../notifications/no
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, raw, type Sql, sql } from '../platform/database/database.ts'
+import { labelled, shortWrite } from '../platform/database/statement.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
@@ -28,13 +29,15 @@ export async function list<Comment>(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<WrittenList<Comment>> {
   const table = raw(comments.name)
-  const found = await db.listPrinted(
-    sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
+  const found = await db.page(
+    labelled(
+      'comments:list',
+      sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
       left join lateral (
         select ${comments.columns} from ${table} c where ${belongs} order by id desc limit ${limit} offset ${offset}
       ) c on true
       order by c.id desc`,
-    'comments:list',
+    ),
   )
   return writeCommentsFor(actor)(found)
 }
@@ -83,15 +86,17 @@ async function insert<Comment>(
     ...(mentions ? [notificationEvents(sql`mention_notified`)] : []),
     notificationEvents(sql`notified`),
   ]
-  const [row] = await db.writeShort<Comment>(
-    sql`with place as (${locked(subject)}),
+  const [row] = await db.write<Comment>(
+    shortWrite(
+      'comments:create',
+      subject.writes,
+      sql`with place as (${locked(subject)}),
       added as (${inserting(subject, { author: authorOf(actor), content, attachments }, now)}),
       ${mentions ? sql`${mentions},` : empty}
       notified as (${notifying(mentions ? others : followers, commented(subject, content, actor, attachments), actor, now)}),
       emitted as (${emitting(events, now)})
       select ${subject.comments.columns} from added c`,
-    'comments:create',
-    subject.writes,
+    ),
   )
   if (!row) throw notFound(subject.noun)
   return row
@@ -156,15 +161,16 @@ async function updateLocked<Comment>(
 ): Promise<Comment> {
   const table = raw(subject.comments.name)
   // The subject is locked before the comment, as its deletion does: in another order the two could deadlock.
-  await db.query(locked(subject), 'comments:lock-subject')
-  const [current] = await db.query<{ content: string; attachments: FileEntry[] }>(
-    sql`select content, attachments from ${table} where id = ${comment_id} and ${subject.belongs} for update`,
-    'comments:lock',
+  await db.read(labelled('comments:lock-subject', locked(subject)))
+  const [current] = await db.read<{ content: string; attachments: FileEntry[] }>(
+    labelled('comments:lock', sql`select content, attachments from ${table} where id = ${comment_id} and ${subject.belongs} for update`),
   )
   if (!current) throw notFound('Comment')
   const content = contentOf(given.content, current.attachments)
-  const [row] = await db.query<Comment>(
-    sql`
+  const [row] = await db.write<Comment>(
+    labelled(
+      'comments:update',
+      sql`
       with place as (${subject.row}),
       changed as (
         update ${table} set content = ${content}, updated_at = ${formatInstant(now)}::timestamp where id = ${comment_id} returning *
@@ -172,7 +178,7 @@ async function updateLocked<Comment>(
       ${mentioning(subject, newlyMentionedIds(current.content, content), content, actor, now)},
       emitted as (${emitting([commentEvents('comment.updated', sql`changed`, sql`place`), notificationEvents(sql`mention_notified`)], now)})
       select ${subject.comments.columns} from changed c`,
-    'comments:update',
+    ),
   )
   return row as Comment
 }
@@ -187,7 +193,7 @@ export async function remove(context: Context, subject: Subject, comment: { comm
 
 async function removeFrom(context: Context, { comments, row, belongs }: Subject, { comment_id }: { comment_id: number }): Promise<void> {
   const { db, now } = context
-  const [deleted] = await db.query<Deleted>(sql`
+  const [deleted] = await db.write<Deleted>(sql`
       with place as (${row}),
       deleted as (delete from ${raw(comments.name)} where id = ${comment_id} and ${belongs} returning id, attachments),
       emitted as (${emitting([commentEvents('comment.deleted', sql`deleted`, sql`place`)], now)})
@@ -205,7 +211,7 @@ type Deleted = { attachments: FileEntry[] } & Record<Exclude<PlaceColumn, 'accou
 export const commentCascade: Cascade = {
   async onRecordsDeleted({ db }, tableId, recordIds) {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
-    await db.execute(sql`with unfollowed as (delete from subscriptions where ${ofRecords}) delete from record_comments where ${ofRecords}`)
+    await db.write(sql`with unfollowed as (delete from subscriptions where ${ofRecords}) delete from record_comments where ${ofRecords}`)
   },
 }
 
@@ -214,8 +220,9 @@ export const commentCascade: Cascade = {
  * @param ids the first and the last comment
  * @returns the number of comments that were written
  */
-export function renewHosts(db: Database, comments: CommentTable['name'], ids: { first: number; last: number }): Promise<number> {
+export async function renewHosts(db: Database, comments: CommentTable['name'], ids: { first: number; last: number }): Promise<number> {
   const { list, isOutdated } = withPresentHosts(sql`c.attachments`)
-  return db.execute(sql`
+  const { changed } = await db.write(sql`
     update ${raw(comments)} c set attachments = ${list} where c.id between ${ids.first} and ${ids.last} and ${isOutdated}`)
+  return changed
 }

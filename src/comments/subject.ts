@@ -51,7 +51,7 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   comments: CommentTable
   /** The record; null for a task. */
   recordId: number | null
-  /** The group of its writes (`writeShort`). */
+  /** The group of its writes (`shortWrite`). */
   writes: string
   /** How notifications name it: `the task “Call back”`. */
   title: string

@@ -3,6 +3,7 @@
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
 import { withRowHere } from './elsewhere.ts'
 import { subscribing } from './followers.ts'
@@ -20,11 +21,13 @@ export function subscribe(context: Context, subject: Followable, isForced: boole
 
 async function subscribeTo({ db, actor, now }: Context, subject: Followable, isForced: boolean): Promise<Subscribed> {
   // Of two concurrent requests, the primary key lets one insert.
-  const [found] = await db.query<{ exists: boolean; changed: boolean }>(
-    sql`with place as (${locked(subject)}),
+  const [found] = await db.write<{ exists: boolean; changed: boolean }>(
+    labelled(
+      'comments:subscribe',
+      sql`with place as (${locked(subject)}),
       added as (${subscribing(subject.subscriptions, sql`select ${actor.userId}::int as user_id, place.* from place`, now)} returning 1)
       select exists (select 1 from place) as exists, exists (select 1 from added) as changed`,
-    'comments:subscribe',
+    ),
   )
   if (!found?.exists) throw notFound(subject.noun)
   if (!found.changed && !isForced) throw conflict('Already subscribed')
@@ -37,7 +40,7 @@ async function subscribeTo({ db, actor, now }: Context, subject: Followable, isF
  */
 export async function unsubscribe({ db, actor }: Context, subject: Followable, isForced: boolean): Promise<Subscribed> {
   const { subscriptions, belongs } = subject
-  const removed = await db.execute(sql`delete from ${raw(subscriptions.name)} where user_id = ${actor.userId} and ${belongs}`)
+  const { changed: removed } = await db.write(sql`delete from ${raw(subscriptions.name)} where user_id = ${actor.userId} and ${belongs}`)
   if (!removed && !isForced) throw conflict('Not subscribed')
   return { ok: true, subscribed: false }
 }
@@ -51,9 +54,9 @@ export async function status({ db, actor }: Context, table: TableRef, recordId: 
     sql`exists (select 1 from subscriptions where user_id = ${actor.userId} and table_id = ${table.id} and record_id = ${record})`
   const existing = sql`select 1 from ${recordsOf(table.id)} where id = ${recordId}`
   const [found, records] = await Promise.all([
-    db.query<SubscriptionStatus>(sql`
+    db.read<SubscriptionStatus>(sql`
       select ${follows(sql`${WHOLE_TABLE}`)} as table, ${recordId === null ? sql`false` : follows(sql`${recordId}::int`)} as record`),
-    recordId === null ? [null] : db.records(table.id).query(existing),
+    recordId === null ? [null] : db.records(table.id).read(existing),
   ])
   if (!records.length) throw notFound('Record')
   return found[0] as SubscriptionStatus

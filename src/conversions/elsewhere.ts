@@ -15,6 +15,6 @@ export async function placeOf(db: Database, table: TableDef, timeZone: string, t
 }
 
 async function withUsers(db: Database, place: ConversionPlace): Promise<ConversionPlace> {
-  const [users] = await db.query<ConversionUsers>(selectConversionUsers(place))
+  const [users] = await db.read<ConversionUsers>(selectConversionUsers(place))
   return { ...place, users }
 }

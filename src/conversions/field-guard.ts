@@ -8,7 +8,7 @@ export const conversionCascade: Cascade = { beforeFieldChange: requireNotConvert
 
 /** @throws AppError 409 while the field is being converted. A dry run only reads, so it prevents nothing. */
 export async function requireNotConverting({ db }: Context, tableId: number, fieldId: string): Promise<void> {
-  const underway = await db.query(sql`
+  const underway = await db.read(sql`
     select from field_conversions where table_id = ${tableId} and field_id = ${fieldId} and not dry_run
       and state in ('queued', 'running')`)
   if (underway.length) throw conflict('The field is being converted to another type')

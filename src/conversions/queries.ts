@@ -15,7 +15,7 @@ export async function jobOf(context: Context, { job_id, kind }: Pick<JobRow, 'jo
 type StoredJob = Pick<Job, 'state' | 'done' | 'total' | 'error'> & Record<string, unknown>
 
 async function conversionOf({ db }: Context, id: number): Promise<StoredJob> {
-  const [row] = await db.query<StoredJob>(sql`
+  const [row] = await db.read<StoredJob>(sql`
     select coalesce(exact_state, case state when 'queued' then 'running' else state end) as state, least(done, total) as done, total, error,
       case when failing is not null and fails is not null then converts end as converts,
       case when converts is not null and fails is not null then failing end as failing,
@@ -25,7 +25,7 @@ async function conversionOf({ db }: Context, id: number): Promise<StoredJob> {
 }
 
 async function importOf({ db }: Context, id: number): Promise<StoredJob> {
-  const [row] = await db.query<StoredJob>(sql`
+  const [row] = await db.read<StoredJob>(sql`
     select state, done, greatest(total, done) as total, error, created, coalesce(issues, '[]') as issues
     from record_imports where id = ${id}`)
   return row as StoredJob

@@ -59,7 +59,7 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
   const at = formatInstant(now)
   try {
     const total = await totalOfAll(db, [table.id])
-    const [conversion] = await db.query<{ id: number }>(sql`
+    const [conversion] = await db.write<{ id: number }>(sql`
       insert into field_conversions
         (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone,
          state, exact_state, dry_run, drop_failing, force, total,
@@ -87,10 +87,10 @@ const IDLE_MINUTES = 10
 /** On a schedule: continues conversions whose job was lost, and deletes those that ended long ago. */
 export async function resumeAll({ db, jobs, now }: Context): Promise<void> {
   const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
-  await db.execute(sql`
+  await db.write(sql`
     delete from field_conversions where state not in ('queued', 'running') and updated_at < ${before}::timestamp`)
   const idleSince = formatInstant(new Date(now.getTime() - IDLE_MINUTES * 60_000))
-  const idle = await db.query<{ id: number; checked_at: Date | null }>(sql`
+  const idle = await db.read<{ id: number; checked_at: Date | null }>(sql`
     select id, checked_at from field_conversions
     where state in ('queued', 'running') and coalesce(checked_at, updated_at) < ${idleSince}::timestamp`)
   for (const { id, checked_at } of idle) await jobs.send(checked_at ? checkConversion : convertField, { conversion_id: id })

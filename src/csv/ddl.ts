@@ -19,7 +19,7 @@ export const dropStaging = (tableId: number): Sql => sql`drop table if exists ${
 
 /** The ids of the tables that have a staging table. */
 export async function tablesWithStaging(db: Database): Promise<number[]> {
-  const found = await db.query<{ id: number }>(sql`
+  const found = await db.read<{ id: number }>(sql`
     select substr(n.nspname, 2)::int as id from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relname = 'import' and c.relkind = 'r' and n.nspname ~ '^t[0-9]+$'`)
   return found.map(({ id }) => id)

@@ -62,7 +62,7 @@ function targetsOf(fields: readonly (FieldDef | null)[]): LookedUpTable[] {
 
 async function titlesOf(db: Pick<Database, 'records'>, { tableId, titleField }: LookedUpTable, ids: readonly number[]) {
   if (!ids.length) return new Map<number, string | null>()
-  const found = await db.records(tableId).query<{ id: number; title: string | null }>(sql`
+  const found = await db.records(tableId).read<{ id: number; title: string | null }>(sql`
     select r.id, r.${ident(titleField)} as title from ${recordsOf(tableId)} r where r.id = any(${ids}::int[])`)
   return new Map(found.map(({ id, title }) => [id, title]))
 }
@@ -74,7 +74,7 @@ async function idsOf(db: Pick<Database, 'records'>, { tableId, titleField, remem
   if (!unknown.length) return ids
   const title = sql`r.${ident(titleField)}`
   // Tables have an index on lower(title). With a join the planner chooses between that index and a single scan.
-  const found = await db.records(tableId).query<{ title: string; id: number; is_several: boolean }>(sql`
+  const found = await db.records(tableId).read<{ title: string; id: number; is_several: boolean }>(sql`
     select named.title, min(r.id) as id, count(*) > 1 as is_several
     from unnest(${unknown}::text[]) named(title)
     join ${recordsOf(tableId)} r on lower(${title}) = lower(${unicode(sql`named.title`)}) and ${title} = ${unicode(sql`named.title`)}

@@ -4,6 +4,7 @@ import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
 import { type Database, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { PrintedRows } from '../platform/database/printed-rows.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { memo } from '../platform/memo.ts'
 import { columnRead } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
@@ -31,7 +32,7 @@ export function rowsAfter(
 
 /** Runs a statement of an export. Returns no rows if the table has another version by the end of it. */
 async function whileCurrent(db: Database, table: TableDef, statement: Sql): Promise<PrintedRows> {
-  const rows = await db.records(table.id).queryPrinted(statement, `export:${table.version}`)
+  const rows = await db.records(table.id).page(labelled(`export:${table.version}`, statement))
   if (!(await isStillCurrent(db, table))) rows.free()
   return rows
 }
@@ -50,7 +51,7 @@ export async function idsInOrder(
   queryContext: QueryContext,
   order: readonly Sort[],
 ): Promise<Int32Array> {
-  const [row] = await db.records(selection.table.id).query<{ ids: Buffer | null }>(sql`
+  const [row] = await db.records(selection.table.id).read<{ ids: Buffer | null }>(sql`
     select string_agg(int4send(o.id), ''::bytea) as ids from (
       select r.id from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} order by ${printOrder(order, queryContext)}

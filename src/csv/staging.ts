@@ -7,6 +7,7 @@ import { auditing } from '../audit/log.ts'
 import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Statement, written } from '../platform/database/statement.ts'
 import { AppError, conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -55,7 +56,7 @@ export async function withStaging<T>(
 ): Promise<T> {
   // The lock belongs to the connection. When a process dies, its lock is released, which shows the clean-up that the table is abandoned.
   const client = await db.connect((PUBLISH_MINUTES + 1) * 60_000)
-  const run = ({ text, values }: Sql) => client.query({ text, values })
+  const run = ({ text, values }: Statement) => client.query({ text, values })
   try {
     const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)
     if (!rows[0].free) throw conflict(UNDERWAY)
@@ -74,7 +75,7 @@ export async function withStaging<T>(
   }
 }
 
-type Run = (statement: Sql) => Promise<pg.QueryResult>
+type Run = (statement: Statement) => Promise<pg.QueryResult>
 
 function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Staging {
   const names = fields.map(({ id }) => ident(id))
@@ -121,7 +122,12 @@ async function insertStaged(run: Run, context: Context, table: TableDef, names: 
 
 /** Marks the files of the new cells as used, in the transaction that creates the records. */
 async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]): Promise<void> {
-  const held = { execute: async (statement: Sql) => (await run(statement)).rowCount ?? 0 }
+  const held = {
+    write: async <Row>(statement: Statement) => {
+      const { rows, rowCount } = await run(statement)
+      return written<Row>(rows, rowCount)
+    },
+  }
   for (const { id } of fields.filter(holdsFiles)) {
     for (let last = ''; ; ) {
       const { rows } = await run(sql`
@@ -139,8 +145,8 @@ async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]
 export async function sweepStaging({ db, transaction }: Context): Promise<void> {
   for (const tableId of await tablesWithStaging(db)) {
     await transaction(async () => {
-      const [lock] = await db.query<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${IMPORTING}::int, ${tableId}::int) as free`)
-      if (lock?.free) await db.execute(dropStaging(tableId))
+      const [lock] = await db.read<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${IMPORTING}::int, ${tableId}::int) as free`)
+      if (lock?.free) await db.write(dropStaging(tableId))
     })
   }
 }

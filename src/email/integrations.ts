@@ -51,7 +51,7 @@ const columns = sql`id, space_id, label, host, port, tls, username, from_domains
 
 /** By label. */
 export async function list({ db }: Context, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
-  const rows = await db.query<SmtpIntegration>(
+  const rows = await db.read<SmtpIntegration>(
     sql`select ${columns} from smtp_integrations where space_id = ${space.id} order by lower(label collate "pg_c_utf8"), id`,
   )
   return { rows, total: rows.length }
@@ -68,7 +68,7 @@ export async function create(
   checkSenders(input.from_domains ?? [], input.from_identities ?? [])
   const at = formatInstant(context.now)
   return context.transaction(async () => {
-    const [row] = await context.db.query<SmtpIntegration>(sql`
+    const [row] = await context.db.write<SmtpIntegration>(sql`
       insert into smtp_integrations (account_id, space_id, label, host, port, tls, username, from_domains, from_identities,
         disable_pixel, reply_as_envelope, max_connections, rate_per_minute, all_tables, table_ids, created_at, updated_at)
       values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls ?? (input.port === 465 ? 'tls' : 'starttls')}, ${input.username ?? null},
@@ -157,8 +157,8 @@ async function setSecrets(
   id: number,
   { password, dkim }: Pick<SmtpIntegrationUpdate, 'password' | 'dkim'>,
 ): Promise<void> {
-  if (typeof password === 'string') await context.db.execute(setPassword(context, id, password))
-  if (dkim !== undefined) await context.db.execute(await replaceKey(context, id, dkim))
+  if (typeof password === 'string') await context.db.write(setPassword(context, id, password))
+  if (dkim !== undefined) await context.db.write(await replaceKey(context, id, dkim))
 }
 
 /**
@@ -168,7 +168,7 @@ async function setSecrets(
 const OF_DIALOGUE: ReadonlySet<string> = new Set(['host', 'port', 'tls', 'username', 'from_domains', 'table_ids'])
 
 async function readIntegration(db: Database, id: number, lock: Sql = sql``): Promise<SmtpIntegration | undefined> {
-  const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${id} ${lock}`)
+  const [row] = await db.read<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${id} ${lock}`)
   return row
 }
 
@@ -194,7 +194,7 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
  */
 export async function remove(context: Context, { integration_id: id, space_id: spaceId }: IntegrationRow): Promise<void> {
   await context.transaction(async () => {
-    const [row] = await context.db.query<{ label: string }>(sql`delete from smtp_integrations where id = ${id} returning label`)
+    const [row] = await context.db.write<{ label: string }>(sql`delete from smtp_integrations where id = ${id} returning label`)
     if (row) await audit(context, 'integration.deleted', { id, name: row.label, spaceId })
   })
   // Until the commit, attempts begin with the integration.
@@ -202,17 +202,22 @@ export async function remove(context: Context, { integration_id: id, space_id: s
 }
 
 /** Moves the integrations that name the mail catcher of the embedded default to its new port. @returns how many there are */
-export function followCatcher(db: Database, from: { host: string; port: number }, to: { host: string; port: number }): Promise<number> {
-  return db.execute(sql`
+export async function followCatcher(
+  db: Database,
+  from: { host: string; port: number },
+  to: { host: string; port: number },
+): Promise<number> {
+  const { changed } = await db.write(sql`
     update smtp_integrations set host = ${to.host}, port = ${to.port}, version = version + 1
     where host = ${from.host} and port = ${from.port} and tls = 'none' and username is null`)
+  return changed
 }
 
 export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })
 
 /** Deletes the integrations of spaces that no longer exist, with their passwords. */
 export async function removeOrphans({ db }: Context): Promise<void> {
-  await db.execute(sql`delete from smtp_integrations i where not exists (select 1 from spaces s where s.id = i.space_id)`)
+  await db.write(sql`delete from smtp_integrations i where not exists (select 1 from spaces s where s.id = i.space_id)`)
 }
 
 /** Connects and signs in, without sending an email. */
@@ -232,7 +237,7 @@ export async function test(context: Context, { integration_id }: IntegrationRow)
 
 /** The integrations that the table may use and that have a domain to send from. */
 export async function options({ db }: Context, table: { id: number; space_id: number }): Promise<{ rows: SmtpOption[]; total: number }> {
-  const rows = await db.query<SmtpOption>(sql`
+  const rows = await db.read<SmtpOption>(sql`
     select id, label, from_domains as "fromDomains", from_identities as "fromIdentities", disable_pixel as "disablePixel",
       ${failing} as failing
     from smtp_integrations
@@ -256,7 +261,7 @@ async function checkHost({ settings }: Context, host: string): Promise<void> {
 
 async function checkTables({ db }: Context, spaceId: number, tableIds: number[] | null | undefined): Promise<void> {
   if (!tableIds?.length) return
-  const rows = await db.query<{ id: number }>(
+  const rows = await db.read<{ id: number }>(
     sql`select id from tables where space_id = ${spaceId} and deleted_at is null and id = any(${tableIds}::int[])`,
   )
   const found = new Set(rows.map(({ id }) => id))

@@ -43,7 +43,7 @@ const waiting = gauge({
   help: 'Emails with recipients that are still queued: scheduled, due, under way, or waiting for a retry.',
   labels: ['state'],
   read: async ({ db }) => {
-    const rows = await db.query<{ state: string; count: number }>(sql`
+    const rows = await db.read<{ state: string; count: number }>(sql`
       select case when leased_until > localtimestamp then 'under_way' when due_at <= localtimestamp then 'due'
         when attempts = 0 then 'scheduled' else 'retry' end as state, count(*)
       from outbound_emails where due_at is not null group by 1`)
@@ -56,7 +56,7 @@ const oldest = gauge({
   isShared: true,
   help: 'How long the oldest email has been due without an attempt.',
   read: async ({ db }) => {
-    const [row] = await db.query<{ seconds: number | null }>(sql`
+    const [row] = await db.read<{ seconds: number | null }>(sql`
       select extract(epoch from localtimestamp - min(due_at))::float8 as seconds from outbound_emails
       where due_at <= localtimestamp and (leased_until is null or leased_until < localtimestamp)`)
     return row?.seconds == null ? [] : [{ value: row.seconds }]

@@ -2,6 +2,7 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { type CellTexts, lookupsOf, present, type Row, selectTexts } from '../records/cells/present.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'
@@ -18,7 +19,7 @@ export async function readRecord(db: Database, table: TableDef, recordId: number
 
 /** Reads several records, by id. */
 export async function readRecords(db: Database, table: TableDef, recordIds: readonly number[]): Promise<Map<number, Row>> {
-  const rows = await db.records(table.id).query<{ id: number } & CellTexts>(sql`
+  const rows = await db.records(table.id).read<{ id: number } & CellTexts>(sql`
       select ${selectTexts(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`)
   const values = await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
   return new Map(rows.map(({ id }, index) => [id, { id, ...values[index] }]))
@@ -35,7 +36,7 @@ export async function sendingIntegration(
   table: { id: number; space_id: number },
   integrationId: number,
 ): Promise<SendingIntegration | undefined> {
-  const [row] = await db.query<SendingIntegration>(sql`
+  const [row] = await db.read<SendingIntegration>(sql`
     select id, from_domains from smtp_integrations where id = ${integrationId} and space_id = ${table.space_id} and ${usableOn(table.id)}`)
   return row
 }
@@ -76,7 +77,7 @@ export interface OutboundMail {
 
 /** The email of a comment, locked. Returns undefined when the comment was deleted; `table_version` is null when the table or space was. */
 export async function lockMail(db: Database, commentId: number): Promise<OutboundMail | undefined> {
-  const [row] = await db.query<OutboundMail & ServerColumns>(
+  const [row] = await db.read<OutboundMail & ServerColumns>(
     sql`select ${mailColumns} from outbound_emails o ${joinedToMail} where o.comment_id = ${commentId} for update of o, c`,
   )
   return row && mailOf(row)
@@ -87,8 +88,10 @@ export async function lockMail(db: Database, commentId: number): Promise<Outboun
  * connection. An email whose comment was deleted is undefined.
  */
 export async function outboundMails(db: Database, commentIds: readonly number[]): Promise<Map<number, OutboundMail | undefined>> {
-  const rows = await db.query<{ id: number } & (OutboundMail | { comment_id: null }) & ServerColumns>(
-    sql`
+  const rows = await db.read<{ id: number } & (OutboundMail | { comment_id: null }) & ServerColumns>(
+    labelled(
+      'outbound-mails',
+      sql`
       select x.id, ${mailColumns}
       from (
         select g.id, g.position, sum(octet_length(b.request->>'body')) over (order by g.position) as bytes
@@ -97,7 +100,7 @@ export async function outboundMails(db: Database, commentIds: readonly number[])
       left join (outbound_emails o ${joinedToMail}) on o.comment_id = x.id
       where x.position = 1 or coalesce(x.bytes, 0) <= ${MAX_BODIES_BYTES}::int
       order by x.position`,
-    'outbound-mails',
+    ),
   )
   return new Map(rows.map(({ id, ...row }) => [id, row.comment_id === null ? undefined : mailOf(row)]))
 }
@@ -152,14 +155,16 @@ export type AttemptedMail = Pick<
 
 /** Locks and reads the emails. @param waits true to wait for emails that another transaction has locked; otherwise they are left out */
 export function lockAttempted(db: Database, commentIds: readonly number[], waits: boolean): Promise<AttemptedMail[]> {
-  return db.query<AttemptedMail>(
-    sql`
+  return db.read<AttemptedMail>(
+    labelled(
+      'attempted-mails',
+      sql`
       select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, o.attempts, o.lease, i.failing_message, c.metadata
       from outbound_emails o
       join record_comments c on c.id = o.comment_id
       left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))
       where o.comment_id = any(${commentIds}::int[]) for update of o, c ${waits ? sql`` : sql`skip locked`}`,
-    'attempted-mails',
+    ),
   )
 }
 
@@ -182,8 +187,10 @@ export async function threadsOf(
   mails: readonly Pick<OutboundMail, 'table_id' | 'record_id' | 'comment_id' | 'request'>[],
 ): Promise<Map<number, string[]>> {
   const addresses = mails.map(({ request }) => JSON.stringify(request.recipients.map(({ email }) => email.toLowerCase())))
-  const rows = await db.query<{ comment_id: number; id: string }>(
-    sql`
+  const rows = await db.read<{ comment_id: number; id: string }>(
+    labelled(
+      'mail-threads',
+      sql`
       select m.of_comment as comment_id, latest.id
       from unnest(${mails.map(({ table_id }) => table_id)}::int[], ${mails.map(({ record_id }) => record_id)}::int[],
         ${mails.map(({ comment_id }) => comment_id)}::int[], ${addresses}::text[]) m (of_table, of_record, of_comment, addresses)
@@ -208,7 +215,7 @@ export async function threadsOf(
         order by e.id desc limit 20
       ) latest
       order by m.of_comment, latest.position`,
-    'mail-threads',
+    ),
   )
   const threads = Map.groupBy(rows, ({ comment_id }) => comment_id)
   return new Map(mails.map(({ comment_id }) => [comment_id, (threads.get(comment_id) ?? []).map(({ id }) => id)]))

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 export async function removeOldMail({ db, now, settings: { keepRawMailDays, keepOpensDays } }: Context): Promise<void> {
   const before = (days: number) => sql`${formatInstant(new Date(now.getTime() - days * DAY_MS))}::timestamp`
   const inBatches = async (statement: Sql) => {
-    while ((await db.execute(statement)) === BATCH);
+    while ((await db.write(statement)).changed === BATCH);
   }
   await inBatches(sql`
     delete from email_opens where id in (select id from email_opens where opened_at < ${before(keepOpensDays)} order by id limit ${BATCH})`)

@@ -78,7 +78,7 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
     const id = await insertSent(db, { ...place, content, attachments, metadata }, actor, now)
     if (id === undefined) throw notFound('Record')
     await inSpan('queue email', { kind: 'producer', onlyInside: true }, (span) =>
-      db.execute(sql`
+      db.write(sql`
       with token as (
         insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id, created_at)
         values (${tokenHash(tokens.reply)}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${id}, ${formatInstant(now)}::timestamp)
@@ -224,7 +224,7 @@ function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
 }
 
 async function signatureOf({ db, actor }: Context, id: number): Promise<string> {
-  const [row] = await db.query<{ html: string }>(sql`select html from email_signatures where id = ${id} and user_id = ${actor.userId}`)
+  const [row] = await db.read<{ html: string }>(sql`select html from email_signatures where id = ${id} and user_id = ${actor.userId}`)
   if (!row) throw notFound('Signature')
   return row.html
 }
@@ -260,7 +260,7 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
 export const mailCascade: Cascade = {
   async onRecordsDeleted({ db }, tableId, recordIds) {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
-    const received = await db.query<{ id: number }>(sql`
+    const received = await db.write<{ id: number }>(sql`
       with emails as (delete from outbound_emails where ${ofRecords} returning comment_id),
         tokens as (delete from reply_tokens where ${ofRecords} returning token_hash),
         opens as (delete from email_opens o using emails e where o.comment_id = e.comment_id),

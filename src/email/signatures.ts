@@ -48,7 +48,7 @@ const answerOf = ({ version, ...signature }: StoredSignature): Answer<Signature>
 
 /** The signatures of the acting user, by name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Signature[]; total: number }> {
-  const rows = await db.query<Signature>(
+  const rows = await db.read<Signature>(
     sql`select ${columns} from email_signatures where user_id = ${actor.userId} order by lower(name collate "pg_c_utf8"), id`,
   )
   return { rows, total: rows.length }
@@ -60,7 +60,7 @@ export async function create(context: Context, input: NewSignature): Promise<Ans
   const at = formatInstant(context.now)
   return context.transaction(async () => {
     if (input.is_default) await clearDefault(context)
-    const [row] = await db.query<StoredSignature>(sql`
+    const [row] = await db.write<StoredSignature>(sql`
       insert into email_signatures (account_id, user_id, name, html, is_default, created_at, updated_at)
       values (${actor.accountId}, ${actor.userId}, ${input.name}, ${sanitizeHtml(input.html)}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
@@ -82,7 +82,7 @@ export async function update(
   const html = input.html === undefined ? null : sanitizeHtml(input.html)
   return context.transaction(async () => {
     if (input.is_default) await lockDefault(context)
-    const [present] = await db.query<StoredSignature>(
+    const [present] = await db.read<StoredSignature>(
       sql`select ${columns}, version from email_signatures where id = ${signature_id} for update`,
     )
     if (!present) throw notFound('Signature')
@@ -91,7 +91,7 @@ export async function update(
     const next = { name: input.name ?? present.name, html: html ?? present.html, is_default: input.is_default ?? present.is_default }
     if (isDeepStrictEqual({ ...present, ...next }, present)) return answerOf(present)
     if (input.is_default) await clearDefault(context)
-    const [row] = await db.query<StoredSignature>(sql`
+    const [row] = await db.write<StoredSignature>(sql`
       update email_signatures set
         name = ${next.name}, html = ${next.html}, is_default = ${next.is_default},
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
@@ -105,20 +105,18 @@ export async function update(
 
 export async function remove(context: Context, { signature_id }: SignatureRow): Promise<void> {
   await context.transaction(async () => {
-    const [row] = await context.db.query<{ name: string }>(sql`delete from email_signatures where id = ${signature_id} returning name`)
+    const [row] = await context.db.write<{ name: string }>(sql`delete from email_signatures where id = ${signature_id} returning name`)
     if (row) await audit(context, 'signature.deleted', { id: signature_id, name: row.name })
   })
 }
 
 /** Locks the user's row, so that two concurrent requests set the default one after the other; else the unique index would refuse one. */
 async function lockDefault({ db, actor }: Context): Promise<void> {
-  await db.query(sql`select id from users where id = ${actor.userId} for no key update`)
+  await db.read(sql`select id from users where id = ${actor.userId} for no key update`)
 }
 
 async function clearDefault(context: Context): Promise<void> {
   const { db, actor } = context
   await lockDefault(context)
-  await db.execute(
-    sql`update email_signatures set is_default = false, version = version + 1 where user_id = ${actor.userId} and is_default`,
-  )
+  await db.write(sql`update email_signatures set is_default = false, version = version + 1 where user_id = ${actor.userId} and is_default`)
 }

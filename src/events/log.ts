@@ -63,7 +63,7 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
     timer = undefined
     announcedAt = performance.now()
     try {
-      await db.execute(raw(`notify ${CHANNEL}`))
+      await db.write(raw(`notify ${CHANNEL}`))
     } catch (error) {
       log.warn({ err: error }, 'events not announced, retrying')
       schedule(RETRY_MS)
@@ -87,9 +87,11 @@ export async function deleteOldEvents(db: Database, now: Date, { keepEventsHours
   const oldest = formatInstant(new Date(now.getTime() - keepEventsHours * 3_600_000))
   let removed: number
   do {
-    removed = await db.execute(sql`
+    removed = (
+      await db.write(sql`
       delete from events using (select id from events order by id limit ${FORGET_BATCH}) first
       where events.id = first.id and events.at < ${oldest}::timestamp
         and events.id <> (select id from events order by xact_id desc, id desc limit 1)`)
+    ).changed
   } while (removed > 0)
 }

@@ -2,7 +2,9 @@
  * Reads events in their order: by transaction, then by id. Readers stop before the oldest open transaction that writes events, because
  * no event can be added before it any more (docs/decisions/0010-events.md has the proof).
  */
+
 import { type Database, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import type { EventType } from './log.ts'
 
 export interface EventPosition {
@@ -57,8 +59,10 @@ export async function readEvents(
   upTo?: EventPosition,
 ): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
   const end = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < (select xact_id from oldest)`
-  const rows = await db.query<StoredEvent & { is_held_back: boolean; id: number | null }>(
-    sql`with oldest as materialized (${OLDEST})
+  const rows = await db.read<StoredEvent & { is_held_back: boolean; id: number | null }>(
+    labelled(
+      'events:read',
+      sql`with oldest as materialized (${OLDEST})
       select h.is_held_back, e.* from (
         select coalesce((select max(xact_id) from events) >= (select xact_id from oldest), false) as is_held_back
       ) h
@@ -67,7 +71,7 @@ export async function readEvents(
         from events e where (e.xact_id, e.id) > (${after.xact_id}, ${after.id}) and ${end} order by e.xact_id, e.id limit ${BATCH}
       ) e on true
       order by e.xact_id, e.id`,
-    'events:read',
+    ),
   )
   const events = rows.flatMap(({ is_held_back: _, ...event }) => (event.id === null ? [] : [event]))
   return { events, isHeldBack: rows[0]?.is_held_back ?? false }
@@ -75,9 +79,8 @@ export async function readEvents(
 
 /** The position of the last event that can be read now. */
 export async function lastPosition(db: Database): Promise<EventPosition> {
-  const [last] = await db.query<EventPosition>(
-    sql`select xact_id, id from events where xact_id < (${OLDEST}) order by xact_id desc, id desc limit 1`,
-    'events:last',
+  const [last] = await db.read<EventPosition>(
+    labelled('events:last', sql`select xact_id, id from events where xact_id < (${OLDEST}) order by xact_id desc, id desc limit 1`),
   )
   return last ?? START
 }
@@ -89,12 +92,14 @@ const START: EventPosition = { xact_id: 0, id: 0 }
  */
 export async function positionOf(db: Database, id: number): Promise<EventPosition | undefined> {
   if (!Number.isSafeInteger(id) || id < 0) return undefined
-  const [found] = await db.query<EventPosition>(
+  const [found] = await db.read<EventPosition>(
     // 0 is the position before the first event. It is valid until that event is deleted.
-    id === 0
-      ? sql`select 0 as xact_id, 0 as id where not exists (select 1 from events) or exists (select 1 from events where id = 1)`
-      : sql`select xact_id, id from events where id = ${id}`,
-    'events:position',
+    labelled(
+      'events:position',
+      id === 0
+        ? sql`select 0 as xact_id, 0 as id where not exists (select 1 from events) or exists (select 1 from events where id = 1)`
+        : sql`select xact_id, id from events where id = ${id}`,
+    ),
   )
   return found
 }

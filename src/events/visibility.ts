@@ -1,6 +1,8 @@
 /** Decides who may see an event, by the memberships, tables and tasks at the time when it is sent. */
+
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import type { StoredEvent } from './order.ts'
 
 /** The data that the rules need for a batch of events. */
@@ -20,8 +22,10 @@ export async function reachOf(db: Database, events: readonly StoredEvent[], user
   ]
   const standalone = events.filter(({ space_id, audience }) => space_id === null && audience === null)
   const taskIds = idsOf('task_id', standalone)
-  const [found] = await db.query<{ tables: number[]; members: [number, number[]][]; people: [number, number[]][] }>(
-    sql`select
+  const [found] = await db.read<{ tables: number[]; members: [number, number[]][]; people: [number, number[]][] }>(
+    labelled(
+      'events:reach',
+      sql`select
       array(
         select t.id from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
         where t.id = any(${idsOf('table_id', events)}::int[]) and t.deleted_at is null
@@ -35,7 +39,7 @@ export async function reachOf(db: Database, events: readonly StoredEvent[], user
           || array(select user_id from task_subscribers f where f.task_id = k.id and f.user_id = any(${userIds}::int[])) as users
         from tasks k where k.id = any(${taskIds}::int[]) and k.space_id is null
       ) p) as people`,
-    'events:reach',
+    ),
   )
   const sets = (pairs: [number, number[]][] = []) => new Map(pairs.map(([id, users]) => [id, new Set(users)]))
   return { tables: new Set(found?.tables), members: sets(found?.members), people: sets(found?.people) }

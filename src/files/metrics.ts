@@ -31,7 +31,7 @@ export const fileMetrics: readonly Metric[] = [
     labels: ['state'],
     keepSeconds: KEEP_SECONDS,
     read: async ({ db }) => {
-      const [row] = await db.query<{ used: number; dropped: number }>(sql`
+      const [row] = await db.read<{ used: number; dropped: number }>(sql`
         select count(*) filter (where dropped_at is null) as used, count(dropped_at) as dropped from stored_files`)
       return byState(row)
     },
@@ -43,7 +43,7 @@ export const fileMetrics: readonly Metric[] = [
     labels: ['state'],
     keepSeconds: KEEP_SECONDS,
     read: async ({ db }) => {
-      const [row] = await db.query<{ used: number; dropped: number }>(sql`
+      const [row] = await db.read<{ used: number; dropped: number }>(sql`
         select coalesce(sum(size) filter (where dropped_at is null), 0) as used,
           coalesce(sum(size) filter (where dropped_at is not null), 0) as dropped from stored_files`)
       return byState(row)

@@ -1,6 +1,8 @@
 /** Reads across the features that hold files. */
+
 import type { Role } from '../platform/access/authorize.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
 
@@ -29,8 +31,10 @@ export async function findReadable(
   path: string,
   actor: { accountId: number; userId: number },
 ): Promise<ReadableFile | undefined> {
-  const [file] = await db.query<ReadableFile>(
-    sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.was_held, f.is_shared, f.task_id,
+  const [file] = await db.read<ReadableFile>(
+    labelled(
+      'readable-file',
+      sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.was_held, f.is_shared, f.task_id,
         coalesce(k.table_id, f.table_id) as table_id,
         coalesce(k.space_id, f.space_id) as space_id, m.role as member_role,
         k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
@@ -47,18 +51,18 @@ export async function findReadable(
         and (f.task_id is null or k.id is not null or (f.was_held and f.dropped_at is not null and f.space_id is not null))
         and (coalesce(k.space_id, f.space_id) is null or (s.id is not null and s.deleted_at is null))
         and (coalesce(k.table_id, f.table_id) is null or (t.id is not null and t.deleted_at is null))`,
-    'readable-file',
+    ),
   )
   return file
 }
 
 /** True if the record of the file still exists. */
 export async function hasRecord(db: Database, path: string, tableId: number): Promise<boolean> {
-  const [file] = await db.query<{ record_id: number | null }>(
+  const [file] = await db.read<{ record_id: number | null }>(
     sql`select record_id from stored_files where path = ${path} and table_id = ${tableId}`,
   )
   if (!file) return false
-  return (await db.records(tableId).query(sql`select 1 from ${recordsOf(tableId)} where id = ${file.record_id}`)).length > 0
+  return (await db.records(tableId).read(sql`select 1 from ${recordsOf(tableId)} where id = ${file.record_id}`)).length > 0
 }
 
 /** A file that may be deleted, and the place where it might still be in use. */
@@ -74,7 +78,7 @@ export interface ExpiredFile {
  * space are left out, because it may be restored.
  */
 export async function lockExpired(db: Database, before: { upload: Date; dropped: Date }, limit: number): Promise<ExpiredFile[]> {
-  return db.query<ExpiredFile>(sql`
+  return db.read<ExpiredFile>(sql`
     select f.path, f.storage_key, f.table_id, f.task_id from stored_files f
     where f.dropped_at < ${formatInstant(before.upload)}::timestamp
       and (not f.was_held or f.dropped_at < ${formatInstant(before.dropped)}::timestamp)

@@ -90,7 +90,7 @@ async function digest(storage: Storage, key: string): Promise<NamedBytes | null>
 const same = (one: NamedBytes | null, other: NamedBytes) => one?.size === other.size && one.sha256 === other.sha256
 
 async function rowsNaming(db: Database, keys: string[]): Promise<Map<string, NamedBytes>> {
-  const rows = await db.query<NamedBytes & { path: string; storage_key: string | null }>(sql`
+  const rows = await db.read<NamedBytes & { path: string; storage_key: string | null }>(sql`
     select path, storage_key, size, encode(sha256, 'hex') as sha256 from stored_files
     where path = any(${keys}::text[]) or (storage_key is not null and storage_key = any(${keys}::text[]))`)
   return new Map(rows.flatMap((row) => [row.path, row.storage_key ?? row.path].map((key) => [key, row] as const)))

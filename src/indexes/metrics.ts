@@ -16,7 +16,7 @@ export const indexMetrics: readonly Metric[] = [
     isShared: true,
     help: 'Indexes that the database is building.',
     read: async ({ db }) => {
-      const [row] = await db.query<{ count: number }>(sql`
+      const [row] = await db.read<{ count: number }>(sql`
         select count(*) from pg_stat_progress_create_index where datname = current_database()`)
       return [{ value: row?.count ?? 0 }]
     },
@@ -26,7 +26,7 @@ export const indexMetrics: readonly Metric[] = [
     isShared: true,
     help: 'Planned indexes whose last build failed; a job tries again every five minutes.',
     read: async ({ db }) => {
-      const [row] = await db.query<{ count: number }>(sql`select count(*) from index_failures`)
+      const [row] = await db.read<{ count: number }>(sql`select count(*) from index_failures`)
       return [{ value: row?.count ?? 0 }]
     },
   }),

@@ -1,6 +1,8 @@
 /** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
+
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { countUpTo, FEW_RECORDS } from '../tables/indexing.ts'
 import { withStored } from './elsewhere.ts'
 import type { QueryShape } from './shape.ts'
@@ -19,14 +21,16 @@ export interface PresentIndex {
 
 /** Returns the indexes by name, the primary key first. The index that a conversion uses (tables/ddl.ts) is left out. */
 export async function presentIndexes(db: Database, tableId: number): Promise<PresentIndex[]> {
-  const indexes = await db.query<PresentIndex>(
-    sql`select c.relname as name, i.indisprimary as "isPrimary", i.indisvalid as "isValid", pg_relation_size(c.oid) as bytes,
+  const indexes = await db.read<PresentIndex>(
+    labelled(
+      'indexes-of-table',
+      sql`select c.relname as name, i.indisprimary as "isPrimary", i.indisvalid as "isValid", pg_relation_size(c.oid) as bytes,
         exists (select from pg_stat_progress_create_index p where p.index_relid = c.oid) as "isBuilding",
         array(select a.attname::text from unnest(i.indkey) with ordinality k (attnum, at)
           join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum and a.attnum > 0 order by k.at) as columns
       from pg_index i join pg_class c on c.oid = i.indexrelid
       where i.indrelid = to_regclass(${recordsOf(tableId).sql}) and c.relname not like '~%' order by i.indisprimary desc, c.relname`,
-    'indexes-of-table',
+    ),
   )
   return withStored(db, tableId, indexes)
 }
@@ -44,7 +48,7 @@ export async function tableSizeOf(db: Database, tableId: number): Promise<TableS
 
 /** Tables that are large enough for indexes by their statistics, and tables with indexes besides their primary key. */
 export async function indexedTables(db: Database): Promise<number[]> {
-  const tables = await db.query<{ id: number }>(sql`
+  const tables = await db.read<{ id: number }>(sql`
     select t.id from tables t
     join pg_class c on c.oid = to_regclass(format('t%s.records', t.id))
     where t.deleted_at is null and (greatest(c.reltuples, pg_stat_get_live_tuples(c.oid)) > ${FEW_RECORDS / 2}
@@ -58,7 +62,7 @@ export async function indexedTables(db: Database): Promise<number[]> {
  * absent.
  */
 export async function groupsOf(db: Database, tableId: number): Promise<Map<string, number>> {
-  const groups = await db.records(tableId).query<{ field: string; records: number }>(sql`
+  const groups = await db.records(tableId).read<{ field: string; records: number }>(sql`
     select s.attname::text as field, c.reltuples * greatest(s.null_frac, s.most_common_freqs[1],
       case when s.n_distinct < 0 then 1 / (-s.n_distinct * greatest(c.reltuples, 1))
         when s.n_distinct > 0 then 1 / s.n_distinct end) as records
@@ -69,12 +73,12 @@ export async function groupsOf(db: Database, tableId: number): Promise<Map<strin
 
 /** The stored shapes of queries outside of views, the oldest first. */
 export async function usesOf(db: Database, tableId: number): Promise<QueryShape[]> {
-  const uses = await db.query<{ shape: string }>(sql`select shape from index_uses where table_id = ${tableId} order by first_at, shape`)
+  const uses = await db.read<{ shape: string }>(sql`select shape from index_uses where table_id = ${tableId} order by first_at, shape`)
   return uses.map(({ shape }) => JSON.parse(shape) as QueryShape)
 }
 
 /** The last error of each index that could not be built, by name. */
 export async function failuresOf(db: Database, tableId: number): Promise<Map<string, string>> {
-  const failures = await db.query<{ name: string; error: string }>(sql`select name, error from index_failures where table_id = ${tableId}`)
+  const failures = await db.read<{ name: string; error: string }>(sql`select name, error from index_failures where table_id = ${tableId}`)
   return new Map(failures.map(({ name, error }) => [name, error]))
 }

@@ -84,7 +84,7 @@ const INTERRUPTED_MS = 2_000
 export async function adaptAll(context: Context): Promise<void> {
   const { db, jobs, now } = context
   const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
-  await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
+  await db.write(sql`delete from index_uses where last_at < ${unused}::timestamp`)
   const known = await indexedTables(db)
   for (const id of known) await jobs.send(adaptIndexes, { table_id: id })
   // Last, so that a node that hangs delays only the tables that are new on nodes.
@@ -173,7 +173,7 @@ const isOfCalendar = ({ name }: PlannedIndex) => name.startsWith('idx_layout_')
 async function noteFailure({ db, log, now }: Context, tableId: number, name: string, error: unknown): Promise<void> {
   log.warn({ err: error, tableId, index: name }, 'index not built')
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown'
-  await db.execute(sql`
+  await db.write(sql`
     insert into index_failures (table_id, name, error, attempts, failed_at)
     select id, ${name}, ${reason}, 1, ${formatInstant(now)}::timestamp from tables where id = ${tableId}
     on conflict (table_id, name) do update
@@ -185,5 +185,5 @@ async function forgetFailures({ db }: Context, tableId: number): Promise<void> {
   if (!(await failuresOf(db, tableId)).size) return
   const { wanted, present } = await stateOf(db, tableId)
   const missing = wanted.filter(({ name }) => !present.some((index) => index.name === name)).map(({ name }) => name)
-  await db.execute(sql`delete from index_failures where table_id = ${tableId} and name <> all(${missing}::text[])`)
+  await db.write(sql`delete from index_failures where table_id = ${tableId} and name <> all(${missing}::text[])`)
 }

@@ -8,6 +8,7 @@ import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { memo } from '../platform/memo.ts'
 import { FEW_RECORDS } from '../tables/indexing.ts'
 
@@ -87,7 +88,7 @@ async function isCurrent({ records, pages }: TrigramSample, { db, log }: Context
   type Statistics = Pick<TrigramSample, 'records' | 'pages'>
   try {
     const statement = sql`select c.reltuples as records, c.relpages as pages from ${classOf(db, id)}`
-    const [found] = await db.records(id).query<Statistics>(statement, 'trigram-statistics')
+    const [found] = await db.records(id).read<Statistics>(labelled('trigram-statistics', statement))
     return found?.records === records && found.pages === pages
   } catch (error) {
     log.warn({ err: error, tableId: id }, 'statistics not read')
@@ -101,14 +102,16 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
   const records = recordsOf(id)
   const texts = fields.filter(({ type }) => isText(type))
   if (!texts.length) return null
-  const [table] = await db.records(id).query<{ records: number; pages: number; isIndexed: boolean }>(
-    sql`select c.reltuples as records, c.relpages as pages, not exists (
+  const [table] = await db.records(id).read<{ records: number; pages: number; isIndexed: boolean }>(
+    labelled(
+      'trigram-indexes',
+      sql`select c.reltuples as records, c.relpages as pages, not exists (
         select from unnest(${texts.map((field) => field.id)}::text[]) as f (name) where not exists (
           select from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am a on a.oid = x.relam
           where i.indrelid = c.oid and i.indisvalid and a.amname = 'gin'
             and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
       from ${classOf(db, id)}`,
-    'trigram-indexes',
+    ),
   )
   if (!table || table.records <= FEW_RECORDS || !table.isIndexed) return null
   const percent = Math.min(100, (100 * SAMPLED) / table.records)
@@ -117,7 +120,7 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
     texts.map((field) => sql`length(r.${ident(field.id)}) > ${MAX_CHARACTERS}`),
     ' or ',
   )
-  const rows = await db.records(id).query<{ trigram: string | null; n: number; cut: number | null }>(sql`
+  const rows = await db.records(id).read<{ trigram: string | null; n: number; cut: number | null }>(sql`
     with sampled as materialized (
       select concat_ws(' ', ${text}) as text, coalesce(${isCut}, false) as is_cut
       from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})

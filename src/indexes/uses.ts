@@ -60,7 +60,7 @@ function isRemembered(db: Database, use: string, now: Date): boolean {
 async function storeUse({ db, jobs, now, transaction }: Context, tableId: number, shape: string): Promise<void> {
   const at = formatInstant(now)
   await transaction(async () => {
-    await db.execute(sql`
+    await db.write(sql`
       insert into index_uses (table_id, shape, hits, first_at, last_at)
       select id, ${shape}, 1, ${at}::timestamp, ${at}::timestamp from tables where id = ${tableId}
         and (select count(*) from index_uses where table_id = ${tableId} and shape <> ${shape}) < ${MAX_SHAPES}

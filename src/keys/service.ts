@@ -27,7 +27,7 @@ const columns = sql`id, kind, name, read_only, case when not all_spaces then coa
 
 /** Returns the caller's personal keys, and for the account's owner the account keys, newest first. */
 export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total: number }> {
-  const rows = await db.query<Key>(sql`
+  const rows = await db.read<Key>(sql`
     select ${columns} from api_keys
     where account_id = ${actor.accountId} and case kind when 'account' then ${actor.isOwner} else user_id = ${actor.userId} end
     order by id desc`)
@@ -62,7 +62,7 @@ export async function insertKey(
   now: Date,
 ): Promise<Key & { secret: string }> {
   const secret = newKeySecret(input.kind)
-  const [row] = await db.query<Key>(sql`
+  const [row] = await db.write<Key>(sql`
     insert into api_keys (account_id, user_id, kind, name, token_hash, read_only,
       all_spaces, space_ids, ip_allowlist, expires_at, created_at)
     values (${actor.accountId}, ${actor.userId}, ${input.kind}, ${input.name}, ${tokenHash(secret)}, ${input.read_only ?? false},
@@ -108,7 +108,7 @@ export async function rotate(
 ): Promise<Key & { secret: string }> {
   const secret = newKeySecret(kind)
   return context.transaction(async () => {
-    const [row] = await context.db.query<Key>(
+    const [row] = await context.db.write<Key>(
       sql`update api_keys set token_hash = ${tokenHash(secret)} where id = ${found_key_id} returning ${columns}`,
     )
     if (!row) throw notFound('Key')
@@ -120,7 +120,7 @@ export async function rotate(
 /** Revokes the key at once. */
 export async function remove(context: Context, { found_key_id }: { found_key_id: number }): Promise<void> {
   await context.transaction(async () => {
-    const [row] = await context.db.query<{ name: string }>(sql`delete from api_keys where id = ${found_key_id} returning name`)
+    const [row] = await context.db.write<{ name: string }>(sql`delete from api_keys where id = ${found_key_id} returning name`)
     // Another request may have revoked it since this one was admitted.
     if (row) await audit(context, 'key.deleted', { id: found_key_id, name: row.name })
   })
@@ -137,7 +137,7 @@ export async function self({ db, actor }: Context): Promise<Self> {
 
 /** @throws AppError 404 if the key has just been revoked */
 async function read(db: Database, id: number, lock: Sql = empty): Promise<Key> {
-  const [row] = await db.query<Key>(sql`select ${columns} from api_keys where id = ${id} ${lock}`)
+  const [row] = await db.read<Key>(sql`select ${columns} from api_keys where id = ${id} ${lock}`)
   if (!row) throw notFound('Key')
   return row
 }
@@ -145,7 +145,7 @@ async function read(db: Database, id: number, lock: Sql = empty): Promise<Key> {
 async function checkSpaces({ db, actor }: Context, kind: string, spaceIds: number[] | null | undefined): Promise<void> {
   if (!spaceIds) return
   if (kind === 'personal') throw badInput('space_ids', 'is only for account keys; a personal key has the access of its user')
-  const found = await db.query<{ id: number }>(sql`
+  const found = await db.read<{ id: number }>(sql`
     select id from spaces where id = any(${spaceIds}) and account_id = ${actor.accountId} and deleted_at is null`)
   const known = new Set(found.map(({ id }) => id))
   const index = spaceIds.findIndex((id) => !known.has(id))
@@ -173,7 +173,7 @@ export function noteKeyUse({ db, log }: Deps, { keyId }: Actor, lastUsedAt: stri
 /** A key that another statement is changing is left out: it is probably another process that records its use. */
 async function noteUses(db: Database, uses: readonly Use[]): Promise<undefined[]> {
   const latest = new Map(uses.map(({ keyId, at }) => [keyId, at]))
-  await db.execute(sql`
+  await db.write(sql`
     update api_keys set last_used_at = u.at
     from unnest(${[...latest.keys()]}::int[], ${[...latest.values()]}::timestamp[]) as u (id, at)
     where api_keys.id = u.id and api_keys.id in (

@@ -43,15 +43,15 @@ export async function decideMail(context: Context): Promise<void> {
 
 /** @returns true if there was any due notification */
 async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Promise<boolean> {
-  const zones = await db.query<{ timezone: string }>(sql`
+  const zones = await db.read<{ timezone: string }>(sql`
     select distinct timezone from users where id in (select user_id from notifications where mailed_at is null)`)
   if (!zones.length) return false
   const hours = zones.map(({ timezone }) => ({ timezone, hour: startOfHour(now, timezone) }))
-  const some = await db.query(sql`with ${startingAt(hours)} select ${DUE} limit 1`)
+  const some = await db.read(sql`with ${startingAt(hours)} select ${DUE} limit 1`)
   if (!some.length) return false
   return transaction(async () => {
-    await db.query(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
-    const decided = await db.query<LetterJob & { is_wanted: boolean }>(deciding(hours, now))
+    await db.write(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
+    const decided = await db.read<LetterJob & { is_wanted: boolean }>(deciding(hours, now))
     const letters = decided.flatMap(({ is_wanted, user_id, notification_ids }) => (is_wanted ? [{ user_id, notification_ids }] : []))
     if (mailer.isConfigured && letters.length) await jobs.sendMany(sendLetter, letters)
     return decided.length > 0
@@ -109,7 +109,7 @@ export async function mailLetter(
   { db, mailer, settings, now, publicUrl }: Context,
   { user_id, notification_ids }: LetterJob,
 ): Promise<void> {
-  const [reader] = await db.query<Addressee>(sql`
+  const [reader] = await db.read<Addressee>(sql`
     select id, email, name, timezone from users where id = ${user_id} and status = 'active' and mail_preference <> 'none'`)
   const items = reader ? await readableItems(db, reader.id, notification_ids) : []
   if (!reader || !items.length) return
@@ -130,7 +130,7 @@ export async function mailLetter(
 
 /** Checks membership again: tasks and records that the user may no longer see, or that were deleted, are left out. */
 async function readableItems(db: Database, userId: number, ids: readonly number[]): Promise<LetterItem[]> {
-  const found = await db.query<Omit<LetterItem, 'record_title'> & RecordPlace>(sql`
+  const found = await db.read<Omit<LetterItem, 'record_title'> & RecordPlace>(sql`
     select n.id, n.event_type, n.message, n.summary, n.url, n.created_at, k.title as task_title, k.due_date, k.due_time,
       t.id as table_id, t.version as table_version, t.name as table_name, n.record_id
     from notifications n

@@ -1,6 +1,7 @@
 import type { PrincipalSelect } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { selectColumns } from '../platform/http/columns.ts'
 import { listWriter } from '../platform/http/row-json.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
@@ -17,14 +18,16 @@ export async function listNotifications(
   { filter, limit, offset }: NotificationQuery,
 ): Promise<WrittenList<Notification>> {
   const mine = sql`n.user_id = ${actor.userId} and (${filter === 'all'} or n.read_at is null) and ${mayRead(actor)}`
-  const found = await db.listPrinted(
+  const found = await db.page(
     // The total is counted separately, so that a page beyond the end has it, too.
-    sql`select page.*, c.total from (select count(*) as total from notifications n where ${mine}) c
+    labelled(
+      'notifications:list',
+      sql`select page.*, c.total from (select count(*) as total from notifications n where ${mine}) c
       left join lateral (
         select ${COLUMNS} from notifications n where ${mine} order by n.id desc limit ${limit} offset ${offset}
       ) page on true
       order by page.id desc`,
-    'notifications:list',
+    ),
   )
   return writeNotifications(found)
 }
@@ -34,9 +37,11 @@ const writeNotifications = listWriter<Notification>(notificationColumns)
 
 /** Counts only notifications about tasks and records that the user may read. */
 export async function countUnread(db: Database, actor: Actor): Promise<number> {
-  const [count] = await db.query<{ unread: number }>(
-    sql`select count(*)::int as unread from notifications n where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
-    'notifications:unread',
+  const [count] = await db.read<{ unread: number }>(
+    labelled(
+      'notifications:unread',
+      sql`select count(*)::int as unread from notifications n where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
+    ),
   )
   return count?.unread ?? 0
 }

@@ -25,7 +25,7 @@ export async function recordTitles(context: Pick<Context, 'db'>, places: readonl
       const title: Sql = field ? sql`r.${ident(field.id)}` : sql`null`
       return context.db
         .records(id)
-        .query<{ id: number; title: string | null }>(
+        .read<{ id: number; title: string | null }>(
           sql`select r.id, ${title} as title from ${recordsOf(id)} r where r.id = any(${ids}::int[])`,
         )
     })

@@ -29,7 +29,7 @@ export async function unreadCount({ db, actor, now }: Context, due: DueRow): Pro
 /** Marks one notification. Marking it again keeps the first instant. A read notification is also seen. */
 export async function mark({ db, now }: Context, { notification_id: id }: { notification_id: number }, read: boolean): Promise<ReadState> {
   const at = formatInstant(now)
-  await db.execute(
+  await db.write(
     read
       ? sql`
         update notifications set read_at = coalesce(read_at, ${at}::timestamp), seen_at = coalesce(seen_at, ${at}::timestamp)
@@ -42,7 +42,7 @@ export async function mark({ db, now }: Context, { notification_id: id }: { noti
 /** Marks all notifications that the caller may read. */
 export async function markAllRead({ db, actor, now }: Context): Promise<void> {
   const at = formatInstant(now)
-  await db.execute(
+  await db.write(
     sql`update notifications n set read_at = ${at}::timestamp, seen_at = coalesce(seen_at, ${at}::timestamp)
       where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
   )

@@ -27,7 +27,7 @@ export function unsubscribingUserId(secretKeys: SecretKeys, token: string): numb
 export async function unsubscribe(context: Context, userId: number): Promise<boolean> {
   const { db, now, transaction } = context
   return transaction(async () => {
-    const [user] = await db.query<{ account_id: number; wants_mail: boolean }>(sql`
+    const [user] = await db.read<{ account_id: number; wants_mail: boolean }>(sql`
       select account_id, mail_preference <> 'none' as wants_mail from users
       where id = ${userId} and status <> 'deleted' for no key update`)
     if (user?.wants_mail) {

@@ -1,11 +1,13 @@
 /** Reads and writes records on another server, by statements that name no system table. */
+
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ownFields, type TableDef } from '../fields/definition.ts'
 import { Batches } from '../platform/concurrency/batches.ts'
-import { type Database, join, recordsOf, type Sql, type Statement, sql } from '../platform/database/database.ts'
+import { type Database, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { constant, type Parameters, prepare } from '../platform/database/prepare.ts'
+import { labelled, type Statement, shortRead } from '../platform/database/statement.ts'
 import { unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -20,7 +22,7 @@ const storedColumns = memo((table: TableDef): Sql => join([STORED, ...cellTexts(
 /** @returns undefined if the record does not exist */
 export async function readElsewhere(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   const statement = sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`
-  const rows = await db.records(table.id).readShort<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
+  const rows = await db.records(table.id).read<StoredRow>(shortRead(`stored-record:${table.id}:${table.version}`, statement))
   return (await withNames(db, table, rows))[0]
 }
 
@@ -52,7 +54,7 @@ const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_
 
 /** Runs a statement that contains `requiringVersion`. */
 const write = (db: Database, table: TableDef, statement: Statement, name: string): Promise<StoredRow[]> =>
-  db.oneStatement(() => db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`))
+  db.records(table.id).write<StoredRow>(labelled(`${name}-stored:${table.id}:${table.version}`, statement))
 
 /** An update. After an error of the class `isOutdated` a transaction that was open can only be rolled back. */
 export const updateElsewhere: UpdateWay = {

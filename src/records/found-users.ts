@@ -6,6 +6,7 @@ import type { FoundUsers, QueryContext } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
 import { selectSortKeys } from '../fields/types/user.ts'
 import { type Database, join, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 import { leavesOf } from '../views/filters/parse.ts'
 import type { ResolvedQuery } from './query/selection.ts'
@@ -28,7 +29,7 @@ async function findUsers(db: Database, query: ResolvedQuery): Promise<ResolvedQu
 export async function withSortKeys<Query extends ResolvedQuery>(db: Database, query: Query, fields: readonly FieldDef[]): Promise<Query> {
   const { users, accountId } = query.queryContext
   if (!users || users.sortKeys !== undefined || !fields.some(({ type }) => TYPES[type].names === 'users')) return query
-  const [row] = await db.query<{ keys: string | null }>(selectSortKeys(accountId), 'users:sort-keys')
+  const [row] = await db.read<{ keys: string | null }>(labelled('users:sort-keys', selectSortKeys(accountId)))
   return { ...query, queryContext: { ...query.queryContext, users: { ...users, sortKeys: row?.keys ?? '{}' } } }
 }
 
@@ -36,7 +37,7 @@ async function idsMeant(db: Database, { selection, queryContext }: ResolvedQuery
   const meant = conditionsOf(selection, queryContext)
   if (!meant.length) return new Map()
   const selects = meant.map(({ select }, index) => sql`select ${index}::int as at, m.id from (${select}) m`)
-  const found = await db.query<{ at: number; id: number }>(join(selects, ' union all '))
+  const found = await db.read<{ at: number; id: number }>(join(selects, ' union all '))
   const byPlace = Map.groupBy(found, ({ at }) => at)
   return new Map(meant.map(({ condition }, index) => [condition, (byPlace.get(index) ?? []).map(({ id }) => id)]))
 }

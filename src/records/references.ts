@@ -4,6 +4,7 @@ import type { Cell, Parsed, UserRef } from '../fields/cell.ts'
 import { type FieldDef, isMultiple, type TableDef } from '../fields/definition.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { findFiles } from '../platform/stored-files/rows.ts'
 import { isMember } from '../spaces/membership.ts'
@@ -95,11 +96,13 @@ async function findMembers(
   if (refs.every((ref) => ref === actor.userId && actor.kind !== 'system')) return known.set(actor.userId, actor.userId)
   const ids = refs.filter((ref) => typeof ref === 'number' && ref > 0 && ref <= MAX_ID)
   const emails = refs.filter((ref) => typeof ref === 'string')
-  const members = await db.query<{ id: number; email: string }>(
-    sql`select u.id, u.email from users u
+  const members = await db.read<{ id: number; email: string }>(
+    labelled(
+      'members-of-cells',
+      sql`select u.id, u.email from users u
       where u.account_id = ${table.account_id} and u.status <> 'deleted' and (u.id = any(${ids}::int[]) or u.email = any(${emails}::text[]))
         and ${isMember(sql`u`, sql`${table.space_id}::int`)}`,
-    'members-of-cells',
+    ),
   )
   for (const { id, email } of members) known.set(id, id).set(email, id)
   return known
@@ -114,7 +117,7 @@ async function findRecords(
   const tables = await tableDefinitions(db, [...referred.keys()])
   for (const tableId of tables.keys()) {
     const ids = [...(referred.get(tableId) ?? [])].filter((id) => id > 0 && id <= MAX_ID)
-    const records = await db.records(tableId).query<{ id: number }>(sql`select id from ${recordsOf(tableId)} where id = any(${ids}::int[])`)
+    const records = await db.records(tableId).read<{ id: number }>(sql`select id from ${recordsOf(tableId)} where id = any(${ids}::int[])`)
     found.set(tableId, new Set(records.map(({ id }) => id)))
   }
   return found

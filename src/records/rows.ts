@@ -4,8 +4,9 @@ import { columnOf } from '../fields/cell-sql.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { Context } from '../platform/context.ts'
-import { type Database, empty, ident, join, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
+import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { constant, type Given, prepare } from '../platform/database/prepare.ts'
+import { labelled, shortRead, shortWrite, writesOfTable } from '../platform/database/statement.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
@@ -29,9 +30,11 @@ export const readRow = (db: Database, table: TableDef, recordId: number): Promis
   choose(db, table.id, { here: readHere, elsewhere: readElsewhere })(db, table, recordId)
 
 async function readHere(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
-  const [row] = await db.query<StoredRow>(
-    sql`select ${selectedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
-    `record:${table.id}:${table.version}`,
+  const [row] = await db.read<StoredRow>(
+    labelled(
+      `record:${table.id}:${table.version}`,
+      sql`select ${selectedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
+    ),
   )
   return row
 }
@@ -47,7 +50,9 @@ export const insertRow = (db: Database, table: TableDef, cells: Cells, change: C
 async function insertHere(db: Database, table: TableDef, cells: Cells, change: Change): Promise<StoredRow | undefined> {
   const values: InsertValues = { at: formatInstant(change.now), userId: change.userId }
   for (const field of ownFields(table)) values[cellName(field)] = boundValue(field, cells)
-  const [row] = await db.writeShort<StoredRow>(inserting({ table }, values), `insert:${table.id}:${table.version}`, writesOfTable(table.id))
+  const [row] = await db.write<StoredRow>(
+    shortWrite(`insert:${table.id}:${table.version}`, writesOfTable(table.id), inserting({ table }, values)),
+  )
   return row
 }
 
@@ -80,7 +85,7 @@ async function insertManyHere(
   const own = ownFields(table)
   const from = sql`, ${unnestedRows(own, cellArrays(own, records))}`
   const parts = { by: { at: formatInstant(now), userId }, cells: own.map(unnestedCell), from, order: sql`order by x."#"` }
-  const rows = await db.query<StoredRow>(insertion(table, parts), `insert:${table.id}:${table.version}`)
+  const rows = await db.write<StoredRow>(labelled(`insert:${table.id}:${table.version}`, insertion(table, parts)))
   return rows.length ? rows.sort((a, b) => a.id - b.id) : undefined
 }
 
@@ -104,7 +109,7 @@ export const isCurrent = ({ id, version }: TableDef): Sql =>
 
 /** True if the table still has this version, for rows that were read from another server. */
 export async function isStillCurrent(db: Database, table: TableDef): Promise<boolean> {
-  return (await db.readShort(sql`select 1 where ${isCurrent(table)}`, 'is-current')).length > 0
+  return (await db.read(shortRead('is-current', sql`select 1 where ${isCurrent(table)}`))).length > 0
 }
 
 /**

@@ -117,7 +117,7 @@ export async function removeAll(context: Context, table: TableRef, recordIds: re
   return transaction(async () => {
     const records = recordsOf(table.id)
     // Rows are locked in the order of their ids, so that two calls for the same records wait for each other without a deadlock.
-    const deleted = await db.records(table.id).query<{ id: number }>(sql`
+    const deleted = await db.records(table.id).write<{ id: number }>(sql`
       with named as (select id from ${records} where id = any(${recordIds}::int[]) order by id for update)
       delete from ${records} where id in (select id from named) returning id`)
     if (!deleted.length) return 0

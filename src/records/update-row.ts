@@ -2,8 +2,9 @@
 
 import { ownFields, type TableDef } from '../fields/definition.ts'
 import type { IfMatch } from '../platform/answer.ts'
-import { type Database, ident, join, recordsOf, sql, writesOfTable } from '../platform/database/database.ts'
+import { type Database, ident, join, recordsOf, sql } from '../platform/database/database.ts'
 import { prepare } from '../platform/database/prepare.ts'
+import { shortWrite, writesOfTable } from '../platform/database/statement.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 import { type BoundCells, boundValue, cellName, typeOf } from './cell-values.ts'
@@ -34,7 +35,8 @@ export async function updateRow(
 const updateHere: UpdateWay = {
   isCurrent,
   returned: selectedColumns,
-  run: async (db, { id, version }, update) => (await db.writeShort<StoredRow>(update, `update:${id}:${version}`, writesOfTable(id)))[0],
+  run: async (db, { id, version }, update) =>
+    (await db.write<StoredRow>(shortWrite(`update:${id}:${version}`, writesOfTable(id), update)))[0],
 }
 
 /** What an update binds: the record, its expected versions, when and by whom it is changed, and a cell for each field. */

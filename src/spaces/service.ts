@@ -12,7 +12,7 @@ import type { Member, NewMember, Space } from './schema.ts'
 
 /** Returns the spaces that the caller can access, by name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Space[]; total: number }> {
-  const rows = await db.query<Space>(sql`
+  const rows = await db.read<Space>(sql`
     select s.id, s.name, s.account_id, case when ${actor.isOwner} then 'admin' else m.role end as role
     from spaces s left join space_members m on m.space_id = s.id and m.user_id = ${actor.userId}
     where s.account_id = ${actor.accountId} and s.deleted_at is null and (${actor.isOwner} or m.role is not null)
@@ -79,7 +79,7 @@ const memberColumns = sql`u.id as user_id, u.name, u.email, m.role, u.status`
 
 /** Returns the people of a space, by name. */
 export async function listMembers({ db }: Context, space: SpaceRef): Promise<{ rows: Member[]; total: number }> {
-  const rows = await db.query<Member>(sql`
+  const rows = await db.read<Member>(sql`
     select ${memberColumns} from space_members m join users u on u.id = m.user_id
     where m.space_id = ${space.id} and u.status <> 'deleted' order by lower(u.name), u.id`)
   return { rows, total: rows.length }
@@ -114,7 +114,7 @@ export async function addMember(context: Context, space: SpaceRef, { email, role
  */
 async function hasInvite({ db, now }: Context, { id }: SpaceRef, userId: number): Promise<boolean> {
   const at = sql`${formatInstant(now)}::timestamp`
-  const found = await db.query(sql`
+  const found = await db.read(sql`
     select from space_members m join spaces s on s.id = m.space_id and s.deleted_at is null
     where m.user_id = ${userId} and m.space_id <> ${id} and (
       -- The job of its mail makes the link, so that there may be none yet.
@@ -149,7 +149,7 @@ export async function updateMember(context: Context, row: MemberRow, role: Role)
 /** @throws AppError 404 if the member has just been removed */
 async function setRole(context: Context, { spaceId, userId }: { spaceId: number; userId: number }, role: Role): Promise<Member> {
   // The lock makes `before` the role that this change replaces.
-  const [member] = await context.db.query<Member>(sql`
+  const [member] = await context.db.read<Member>(sql`
     select ${memberColumns} from space_members m join users u on u.id = m.user_id
     where m.space_id = ${spaceId} and m.user_id = ${userId} for update of m`)
   if (!member) throw notFound('Member')
@@ -164,7 +164,7 @@ export async function removeMember(context: Context, row: MemberRow): Promise<vo
   refuseOwner(row)
   const { space_id: spaceId, found_user_id: userId } = row
   await context.transaction(async () => {
-    const [removed] = await context.db.query<{ role: Role }>(
+    const [removed] = await context.db.write<{ role: Role }>(
       sql`delete from space_members where space_id = ${spaceId} and user_id = ${userId} returning role`,
     )
     // Another request may have removed the member since this one was admitted.
@@ -182,7 +182,7 @@ function refuseOwner({ found_is_owner }: MemberRow): void {
 export async function removeEmptied(context: Context, keptDays: number): Promise<void> {
   const before = formatInstant(new Date(context.now.getTime() - keptDays * 86_400_000))
   await context.transaction(async () => {
-    const removed = await context.db.query<{ id: number; account_id: number; name: string }>(sql`
+    const removed = await context.db.write<{ id: number; account_id: number; name: string }>(sql`
       delete from spaces s where s.deleted_at < ${before}::timestamp and not exists (select from tables t where t.space_id = s.id)
       returning s.id, s.account_id, s.name`)
     for (const { id, account_id: accountId, name } of removed) await audit(context, 'space.purged', { id, name, spaceId: id, accountId })

@@ -28,7 +28,7 @@ const LOCK_FAILURES = new Set(['55P03', '40P01'])
 export function changeTable<T>(context: Context, table: { id: number }, fn: (definition: TableDef) => Promise<T>): Promise<T> {
   return withShortLocks(context, async () => {
     const bumped = (
-      await context.db.query<{ id: number; version: number }>(sql`
+      await context.db.write<{ id: number; version: number }>(sql`
         with changed as (
           select id from tables
           where deleted_at is null and (id = ${table.id} or id in (select table_id from fields where lookup_table_id = ${table.id}))

@@ -3,6 +3,7 @@
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, sql } from '../platform/database/database.ts'
+import { labelled, shortRead } from '../platform/database/statement.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 
@@ -73,9 +74,8 @@ const isConverting = sql`exists (
 
 /** Version and fields come from one snapshot, so that no version is cached with the fields of another. */
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
-  const read = ids.length === 1 ? db.readShort : db.query
-  const rows = await read<Omit<TableDef, 'fields'> & { fields: string }>(
-    sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting",
+  const statement = sql`
+      select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting",
         coalesce(f.fields::text, '[]') as fields
       from tables t
       left join lateral (
@@ -85,9 +85,9 @@ async function readDefinitions(db: Database, ids: readonly number[]): Promise<Ta
           order by position, id) as fields
         from fields f where f.table_id = t.id
       ) f on true
-      where t.id = any(${ids}) and t.deleted_at is null`,
-    'table-definitions',
-  )
+      where t.id = any(${ids}) and t.deleted_at is null`
+  const select = (ids.length === 1 ? shortRead : labelled)('table-definitions', statement)
+  const rows = await db.read<Omit<TableDef, 'fields'> & { fields: string }>(select)
   return rows.map(({ fields, ...table }) => ({ ...table, fields: listOf(fields) }))
 }
 

@@ -58,8 +58,8 @@ export async function countNear(db: Database, files: readonly (OwnedFile & { rec
 
 /** Runs the statement on the references of comments, mails and tasks, and on those of the cells of each table. @returns the rows of all */
 async function readReferences<Row>(db: Database, { attached, cells }: References, statement: (used: Sql) => Sql): Promise<Row[]> {
-  const rows = await db.query<Row>(statement(attached))
-  for (const { tableId, used } of cells) rows.push(...(await db.records(tableId).query<Row>(statement(used))))
+  const rows = await db.read<Row>(statement(attached))
+  for (const { tableId, used } of cells) rows.push(...(await db.records(tableId).read<Row>(statement(used))))
   return rows
 }
 

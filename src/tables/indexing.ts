@@ -1,8 +1,10 @@
 /** Enqueues the job that adapts the indexes of a table (src/indexes), after a change of its definition or of its size. */
+
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { isSizeKnown } from './elsewhere/counting.ts'
 
@@ -43,7 +45,7 @@ async function mayExceed(db: Database, tableId: number, records: number): Promis
   if (!isSizeKnown(db, tableId)) return (await countUpTo(db, tableId, records + 1)) > records
   const [table] = await db
     .records(tableId)
-    .query<{ bytes: number | null }>(sql`select pg_relation_size(${storageOf(db, tableId).records}) as bytes`, 'bytes-of-records')
+    .read<{ bytes: number | null }>(labelled('bytes-of-records', sql`select pg_relation_size(${storageOf(db, tableId).records}) as bytes`))
   return (table?.bytes ?? 0) >= records * LEAST_BYTES_OF_RECORD
 }
 
@@ -51,7 +53,7 @@ async function mayExceed(db: Database, tableId: number, records: number): Promis
 export async function countUpTo(db: Database, tableId: number, most: number): Promise<number> {
   const [found] = await db
     .records(tableId)
-    .query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${most}) r`)
+    .read<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${most}) r`)
   return found?.n ?? 0
 }
 

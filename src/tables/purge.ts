@@ -27,7 +27,7 @@ const isDue = ({ now }: Context) => {
 export async function purgeAll(context: Context): Promise<void> {
   const { db, jobs, transaction } = context
   await transaction(async () => {
-    const due = await db.query<{ id: number }>(sql`
+    const due = await db.read<{ id: number }>(sql`
       select t.id from tables t join spaces s on s.id = t.space_id where ${isDue(context)}`)
     for (const { id } of due) await jobs.send(purgeTable, { table_id: id })
     await removeEmptied(context, KEPT_DAYS)
@@ -38,7 +38,7 @@ export async function purgeAll(context: Context): Promise<void> {
 export async function purge(context: Context, { table_id }: { table_id: number }): Promise<void> {
   await withShortLocks(context, async () => {
     // The table may have been restored or purged since the job was enqueued.
-    const [table] = await context.db.query<{ name: string; space_id: number; account_id: number }>(sql`
+    const [table] = await context.db.read<{ name: string; space_id: number; account_id: number }>(sql`
       select t.name, t.space_id, t.account_id from tables t join spaces s on s.id = t.space_id
       where t.id = ${table_id} and ${isDue(context)} for update of t`)
     if (!table) return

@@ -37,7 +37,7 @@ export async function totalOfAll(db: Database, tableIds: readonly number[], sign
   for (const ids of readTogether(db, tableIds, TABLES_AT_ONCE)) {
     const totals = ids.map((id) => sql`select ${totalOf(db, id)} as n`)
     const counted = sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`
-    const [found] = await db.records(ids[0] as number).query<{ n: number }>(counted, undefined, signal)
+    const [found] = await db.records(ids[0] as number).read<{ n: number }>(counted, { signal })
     records += found?.n ?? 0
   }
   return records
@@ -45,7 +45,7 @@ export async function totalOfAll(db: Database, tableIds: readonly number[], sign
 
 /** Runs every minute: enqueues tables that have become large according to their statistics, and tables with many changes. */
 export async function countDueTables({ db, jobs }: Context): Promise<void> {
-  const due = await db.query<{ id: number }>(sql`
+  const due = await db.read<{ id: number }>(sql`
     select t.id from tables t
     left join (select table_id, count(*) as n from record_tallies group by table_id having bool_or(is_base)) k on k.table_id = t.id
     left join pg_class c on k.n is null and c.oid = to_regclass(format('t%s.records', t.id))
@@ -56,7 +56,7 @@ export async function countDueTables({ db, jobs }: Context): Promise<void> {
 
 /** Runs every night: corrects changes that bypassed the triggers, such as a restored backup or a script that disabled them. */
 export async function recountAllTables({ db, jobs }: Context): Promise<void> {
-  const counted = await db.query<{ id: number }>(sql`
+  const counted = await db.read<{ id: number }>(sql`
     select t.id from tables t
     where t.deleted_at is null and exists (select from record_tallies k where k.table_id = t.id and k.is_base) order by t.id`)
   for (const { id } of counted) await jobs.send(countRows, { table_id: id, recount: true })
@@ -68,7 +68,7 @@ export async function countTable(
   { table_id, recount: isRecount }: { table_id: number; recount: boolean },
 ): Promise<void> {
   if (!mayHaveTriggers(context.db, table_id)) return
-  const isCounted = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
+  const isCounted = (await context.db.read(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
   if (isCounted && !isRecount) return sumUp(context, table_id)
   try {
     await withBuildLock(context.db, table_id, async (client) => {
@@ -85,7 +85,7 @@ export async function countTable(
 const GIVEN_UP = new Set(['3F000', '42P01', '55P03', '40P01', '57014'])
 
 /** Deletes the counts of a table that is purged. */
-export const deleteRowCounts = (db: Database, tableId: number) => db.execute(sql`delete from record_tallies where table_id = ${tableId}`)
+export const deleteRowCounts = (db: Database, tableId: number) => db.write(sql`delete from record_tallies where table_id = ${tableId}`)
 
 /** The statements that let a table be counted by reading it again. They run in one transaction. */
 export const forgetRowCounts = (tableId: number): Sql[] => [
@@ -132,8 +132,8 @@ const recount = (client: pg.Client, tableId: number) =>
 
 async function sumUp({ db, transaction }: Context, tableId: number): Promise<void> {
   await transaction(async () => {
-    await db.query(lockCounts(tableId))
-    await db.execute(sql`
+    await db.read(lockCounts(tableId))
+    await db.write(sql`
       with summed as (delete from record_tallies where table_id = ${tableId} returning change, is_base)
       insert into record_tallies (table_id, change, is_base)
       select ${tableId}, sum(change), bool_or(is_base) from summed having count(*) > 0`)

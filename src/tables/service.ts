@@ -14,7 +14,7 @@ import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFie
 
 /** Returns the tables of a space, sorted by name. */
 export async function list({ db }: Context, space: SpaceRef): Promise<{ rows: Table[]; total: number }> {
-  const rows = await db.query<Table>(sql`
+  const rows = await db.read<Table>(sql`
     select id, name, space_id from tables where space_id = ${space.id} and deleted_at is null
     order by lower(name collate "pg_c_utf8"), id`)
   return { rows, total: rows.length }
@@ -71,7 +71,7 @@ export async function requireLookedUpTables(
   const ids = fields.flatMap(({ lookup_table_id }) => lookup_table_id ?? [])
   if (!ids.length) return
   // The share lock prevents the deletion of a lookup's table before the commit.
-  const found = await db.query<{ id: number }>(sql`
+  const found = await db.read<{ id: number }>(sql`
     select id from tables where id = any(${ids}) and space_id = ${spaceId} and deleted_at is null order by id for share`)
   const there = new Set(found.map(({ id }) => id))
   const issues = fields.flatMap(({ type, lookup_table_id }, index) =>
@@ -137,7 +137,7 @@ export async function restore(context: Context, tableId: number): Promise<Table>
   const { db } = context
   return withUniqueName(async () => {
     const table = await withShortLocks(context, async () => {
-      const [row] = await db.query<Table & { account_id: number }>(sql`
+      const [row] = await db.write<Table & { account_id: number }>(sql`
         update tables t set deleted_at = null from spaces s
         where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null
         returning t.id, t.name, t.space_id, t.account_id`)
@@ -173,7 +173,7 @@ export async function reorder(
       if (!own.delete(id)) throw badInput(['field_ids', index], field.key || field.calc ? 'cannot be moved' : 'is listed twice')
     }
     if (own.size) throw badInput('field_ids', `lacks ${[...own].join(', ')}`)
-    await context.db.execute(sql`
+    await context.db.write(sql`
       update fields set position = o.position from unnest(${fieldIds}::text[]) with ordinality o (id, position)
       where fields.table_id = ${table.id} and fields.id = o.id`)
     await audit(context, 'fields.reordered', { ...auditPlaceOf(definition), id: table.id, name: definition.name })

@@ -6,6 +6,7 @@ import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notePlacement } from '../platform/database/nodes/placed-since.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
+import { shortRead } from '../platform/database/statement.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
@@ -78,7 +79,7 @@ async function isOutdatedBy({ db }: Pick<Context, 'db'>, definition: TableDef, t
   const latest = guessedDefinition(db, id)
   if (latest && latest.version > version && !hasSameFields(definition, latest)) return true
   if (!isConverting && tookMs < QUICK_MS) return false
-  if ((await db.readShort(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length) return false
+  if ((await db.read(shortRead('is-version', sql`select from tables where id = ${id} and version = ${version}`))).length) return false
   const present = (await tableDefinitions(db, [id])).get(id)
   return isConverting || !present || !hasSameFields(definition, present)
 }

@@ -8,6 +8,7 @@ import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
 import { timestamp } from '../platform/database/prepare.ts'
+import { labelled, shortWrite } from '../platform/database/statement.ts'
 import { assignments, type Changeable, isSame } from '../platform/http/columns.ts'
 import { badInput, badInputs, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -41,9 +42,8 @@ export async function update(
       await lockExternalIds(context, [input.external_id])
       await releaseFromDeleted(context, input.external_id)
     }
-    const [current] = await db.query<StoredTask>(
-      sql`select ${TASK_COLUMNS}, k.version from tasks k where k.id = ${task_id} for update`,
-      'tasks:lock',
+    const [current] = await db.read<StoredTask>(
+      labelled('tasks:lock', sql`select ${TASK_COLUMNS}, k.version from tasks k where k.id = ${task_id} for update`),
     )
     if (!current) throw notFound('Task')
     if (isStale(ifMatch, current)) throw stale('The task has changed since', answerOf(current))
@@ -57,7 +57,7 @@ export async function update(
     const next = { ...due, title, details, assignee_user_id, reminder_at: reminderAt(due), attachments: files, external_id }
     // An update without a difference keeps the version, so that it makes no If-Match stale.
     if (isSame(taskColumns, current, next)) return answerOf(current, ignored)
-    const [row] = await db.query<StoredTask>(updating(context, current, next), 'tasks:update')
+    const [row] = await db.write<StoredTask>(labelled('tasks:update', updating(context, current, next)))
     await attachments.releaseReplaced(context, current.attachments, files)
     return answerOf(row as StoredTask, ignored)
   }
@@ -102,7 +102,7 @@ function updating({ actor, now }: Context, current: StoredTask, next: Changeable
 async function newAssignee({ db, actor }: Context, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {
   const assignee = namedPerson(assignee_user_id, assignee_email)
   if (!assignee || assignee.id === task.assignee_user_id) return task.assignee_user_id
-  const [found] = await db.query<{ id: number }>(sql`
+  const [found] = await db.read<{ id: number }>(sql`
     ${findPerson(assignee, task.space_id, actor)}
     union select u.id from users u where u.id = ${task.assignee_user_id} and u.email = ${assignee.email}::text`)
   if (!found) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[task.space_id === null ? 'standalone' : 'record'])
@@ -125,20 +125,22 @@ export async function mark({ db, actor, now }: Context, task: TaskRow, status: S
           reminder_missed = reminder_missed or reminder_sent_at is null and coalesce(reminder_at < ${at}, false)`
   const followers = followersToNotify(taskFollowers(task), sql`(select *, id as task_id from changed)`, actor)
   const event = taskEvents(status === 'done' ? 'task.done' : 'task.undone', sql`changed`)
-  const [changed] = await db.writeShort<{ id: number }>(
-    sql`with changed as (
+  const [changed] = await db.write<{ id: number }>(
+    shortWrite(
+      'tasks:mark',
+      writesOn(task, actor),
+      sql`with changed as (
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
         where id = ${taskId} and status <> ${status} returning *
       ),
       notified as (${notifying(followers, marked(title, status, actor), actor, now)}),
       emitted as (${emitting([event, notificationEvents(sql`notified`)], now)})
       select id from changed`,
-    'tasks:mark',
-    writesOn(task, actor),
+    ),
   )
   if (changed) return { ok: true, status }
   // A separate statement sees a deletion that the update has waited for.
-  const [still] = await db.query<{ id: number }>(sql`select id from tasks where id = ${taskId}`, 'tasks:exists')
+  const [still] = await db.read<{ id: number }>(labelled('tasks:exists', sql`select id from tasks where id = ${taskId}`))
   if (!still) throw notFound('Task')
   return { ok: false, status }
 }

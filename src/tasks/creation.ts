@@ -5,8 +5,9 @@ import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
-import { empty, recordsOf, type Sql, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
+import { empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { constant, type Given, type Parameters, prepare } from '../platform/database/prepare.ts'
+import { shortWrite, writesOfAccount, writesOfTable } from '../platform/database/statement.ts'
 import { type Inserted, insertion } from '../platform/http/columns.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -47,7 +48,7 @@ export async function createNew(context: Context, place: TaskPlace | null, input
     const task = await insert(context, place, input)
     if (!task) return null
     const entries = await bind(context, task.id, staged)
-    await context.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
+    await context.db.write(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
     return { ...task, value: { ...task.value, attachments: entries } }
   })
 }
@@ -83,10 +84,12 @@ async function insertIfLive(context: Context, place: TaskPlace | null, input: Ne
     namesAssigner: people.assigner !== null,
     hasExternalId: input.external_id != null,
   }
-  const [row] = await db.writeShort<Created>(
-    creating(shape, valuesOf(context, place, input, people)),
-    'tasks:create',
-    place ? writesOfTable(place.table_id) : writesOfAccount(actor.accountId),
+  const [row] = await db.write<Created>(
+    shortWrite(
+      'tasks:create',
+      place ? writesOfTable(place.table_id) : writesOfAccount(actor.accountId),
+      creating(shape, valuesOf(context, place, input, people)),
+    ),
   )
   if (!row?.is_live) throw notFound('Record')
   requirePeople(row, people, place)

@@ -19,7 +19,7 @@ const TOMBSTONE_DAYS = 30
 export async function remove(context: Context, { task_id, space_id, table_id, record_id }: TaskRow): Promise<void> {
   const { db, now, transaction } = context
   await transaction(async () => {
-    const removed = await db.execute(sql`
+    const { changed: removed } = await db.write(sql`
       with ${deleting(sql`id = ${task_id}`, now)},
       emitted as (${emitting([deletionEvents(sql`deleted`)], now)})
       select id from deleted`)
@@ -39,7 +39,7 @@ async function removeOfRecords({ db, now }: Context, tableId: number, recordIds:
   const effect = recordIds === null ? sql`select null` : emitting([deletionEvents(sql`deleted`)], now)
   // Locked in the order of their ids, like all statements that lock many tasks.
   const inOrder = sql`id in (select id from tasks where ${ofRecords} order by id for update)`
-  await db.execute(sql`with ${deleting(inOrder, now)} ${effect}`)
+  await db.write(sql`with ${deleting(inOrder, now)} ${effect}`)
   // A separate statement sees the files that were attached while the deletion waited for a task.
   await dropFilesOfTasks(db, sql`select id from deleted_tasks where ${ofRecords}`, now)
 }
@@ -56,7 +56,7 @@ const deleting = (which: Sql, now: Date): Sql => sql`
 
 /** Deletes expired tombstones. */
 export async function deleteTombstones({ db, now }: Context): Promise<void> {
-  await db.execute(sql`delete from deleted_tasks where deleted_at < ${formatInstant(oldestTombstone(now))}::timestamp`)
+  await db.write(sql`delete from deleted_tasks where deleted_at < ${formatInstant(oldestTombstone(now))}::timestamp`)
 }
 
 const oldestTombstone = (now: Date): Date => new Date(now.getTime() - TOMBSTONE_DAYS * 86_400_000)

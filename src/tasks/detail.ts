@@ -1,4 +1,5 @@
 /** Reads one task with everything that its page shows, if possible in the statement that authorises the request. */
+
 import { type TableDef, titleField } from '../fields/definition.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { callers, type Resource } from '../platform/access/authorize.ts'
@@ -6,6 +7,7 @@ import type { Answer } from '../platform/answer.ts'
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { constant } from '../platform/database/prepare.ts'
+import { shortRead } from '../platform/database/statement.ts'
 import { selectForJson } from '../platform/http/columns.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { memo } from '../platform/memo.ts'
@@ -70,7 +72,7 @@ export async function getTask(
   const { task_id: taskId, table_name: tableName, record_id: recordId } = task
   const columns = detailColumns({ taskId: OF_TASK, userId: sql`${userId}::int`, tableName: sql`${tableName}::text`, title: NO_TITLE })
   const [[row], title] = await Promise.all([
-    db.readShort<DetailRow>(sql`select ${columns} from tasks k ${subscribersOf(OF_TASK)} where k.id = ${taskId}`, 'tasks:get'),
+    db.read<DetailRow>(shortRead('tasks:get', sql`select ${columns} from tasks k ${subscribersOf(OF_TASK)} where k.id = ${taskId}`)),
     table ? readTitle(db, table, recordId) : null,
   ])
   tablesOfTasks(db).set(taskId, table?.id ?? null)
@@ -89,7 +91,7 @@ async function readTitle(db: Database, table: TableDef, recordId: number | null)
   const field = titleField(table)
   if (!field) return null
   const statement = sql`select r.${ident(field.id)} as title from ${recordsOf(table.id)} r where r.id = ${recordId}`
-  const [record] = await db.records(table.id).readShort<{ title: string | null }>(statement, `title:${table.version}`)
+  const [record] = await db.records(table.id).read<{ title: string | null }>(shortRead(`title:${table.version}`, statement))
   return record?.title ?? null
 }
 

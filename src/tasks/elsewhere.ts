@@ -16,7 +16,7 @@ export function whenLocked<T>(
   insert: (lockIn: number | null) => Promise<T>,
 ): Promise<T> {
   const lockFirst = async () => {
-    const [record] = await db.records(tableId).query(lock)
+    const [record] = await db.records(tableId).read(lock)
     if (!record) throw notFound('Record')
     return insert(null)
   }

@@ -1,5 +1,6 @@
 import { canSee } from '../notifications/queries.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
+import { labelled, shortRead } from '../platform/database/statement.ts'
 import { type StoredRow, selectColumns, wireOf } from '../platform/http/columns.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
 import { type TaskCount, taskColumns } from './schema.ts'
@@ -48,15 +49,17 @@ export async function listChanges(
   // Each part is limited to the size of the page, so that its scan stops early.
   const firsts = found.map((part) => sql`(${part} order by at, id limit ${limit + offset})`)
   const total = after ? sql`null::int` : sql`(select count(*)::int from (${join(found, ' union all ')}) c)`
-  const rows = await db.query<ChangedTask & { total: number | null; id: number | null }>(
-    sql`select n.total, c.at, c.is_deleted, ${TASK_COLUMNS}, c.id
+  const rows = await db.read<ChangedTask & { total: number | null; id: number | null }>(
+    labelled(
+      'tasks:changes',
+      sql`select n.total, c.at, c.is_deleted, ${TASK_COLUMNS}, c.id
       from (select ${total} as total) n
       left join lateral (
         select * from (${join(firsts, ' union all ')}) c order by c.at, c.id limit ${limit} offset ${offset}
       ) c on true
       left join tasks k on k.id = c.id
       order by c.at, c.id`,
-    'tasks:changes',
+    ),
   )
   const counted = rows[0]?.total ?? null
   return {
@@ -66,10 +69,12 @@ export async function listChanges(
 }
 
 export async function countOnRecord(db: Database, tableId: number, recordId: number): Promise<TaskCount> {
-  const [count] = await db.readShort<TaskCount>(
-    sql`select count(*) filter (where status = 'open')::int as open, count(*)::int as total
+  const [count] = await db.read<TaskCount>(
+    shortRead(
+      'tasks:count',
+      sql`select count(*) filter (where status = 'open')::int as open, count(*)::int as total
       from tasks where table_id = ${tableId} and record_id = ${recordId}`,
-    'tasks:count',
+    ),
   )
   return count ?? { open: 0, total: 0 }
 }
@@ -87,11 +92,13 @@ export interface ReminderRow extends ReminderFacts {
 
 /** Returns undefined when the task has just been deleted. */
 export async function getReminder(db: Database, taskId: number): Promise<ReminderRow | undefined> {
-  const [row] = await db.query<ReminderRow>(
-    sql`select k.reminder_at, k.reminder_sent_at, k.reminder_missed, k.status, u.id as user_id, u.name, u.email, u.timezone,
+  const [row] = await db.read<ReminderRow>(
+    labelled(
+      'tasks:reminder',
+      sql`select k.reminder_at, k.reminder_sent_at, k.reminder_missed, k.status, u.id as user_id, u.name, u.email, u.timezone,
         ${assigneeSees(sql`k`, sql`u`)} as can_see
       from tasks k join users u on u.id = k.assignee_user_id where k.id = ${taskId}`,
-    'tasks:reminder',
+    ),
   )
   return row
 }

@@ -9,7 +9,7 @@ const SMALL_TABLE = 20_000
 export async function isSmall(db: Database, tableId: number): Promise<boolean> {
   const [found] = await db
     .records(tableId)
-    .query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) t`)
+    .read<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) t`)
   return (found?.n ?? 0) <= SMALL_TABLE
 }
 
@@ -19,17 +19,17 @@ export async function createLayoutIndex(db: Database, tableId: number, name: str
   const key = indexKey(field) ?? ident(field.id)
   await settle(db, tableId)
   await dropUnusable(db, tableId, name)
-  await db.execute(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${key} nulls first, id)`)
+  await db.write(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${key} nulls first, id)`)
 }
 
 export async function dropLayoutIndex(db: Database, tableId: number, name: string): Promise<void> {
   await settle(db, tableId)
-  await db.execute(sql`drop index if exists ${ident(`t${tableId}`)}.${ident(name)}`)
+  await db.write(sql`drop index if exists ${ident(`t${tableId}`)}.${ident(name)}`)
 }
 
 /** Drops what a build has left that was cancelled, perhaps by `settle`: `create index if not exists` takes it for the index. */
 async function dropUnusable(db: Database, tableId: number, name: string): Promise<void> {
   const index = sql`${ident(`t${tableId}`)}.${ident(name)}`
-  const found = await db.query(sql`select from pg_index where indexrelid = to_regclass(${index.sql}) and not indisvalid`)
-  if (found.length) await db.execute(sql`drop index ${index}`)
+  const found = await db.read(sql`select from pg_index where indexrelid = to_regclass(${index.sql}) and not indisvalid`)
+  if (found.length) await db.write(sql`drop index ${index}`)
 }

@@ -56,7 +56,7 @@ async function rewrite(db: Database, view: ViewRow, change: Partial<ViewDraft>):
   const next = { ...view, ...change }
   if (isDeepStrictEqual(next, view)) return
   const [config, filters, filter, order] = [next.config, next.filters, next.filter, next.order].map((part) => part && JSON.stringify(part))
-  await db.execute(sql`
+  await db.write(sql`
     update views set config = ${config}::jsonb, filters = ${filters}::jsonb, filter = ${filter}::jsonb, order_by = ${next.order_by},
       order_dir = ${next.order_dir}, order_keys = ${order}::jsonb, version = version + 1
     where table_id = ${view.table_id} and id = ${view.id}`)

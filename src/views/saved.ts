@@ -3,6 +3,7 @@
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { outdated } from '../platform/database/outdated-definition.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { memo } from '../platform/memo.ts'
 import type { WeekStart } from '../platform/time/time.ts'
 import type { ViewType } from './config.ts'
@@ -30,15 +31,14 @@ const columns = sql`id, account_id, table_id, name, type, config, filters, filte
 
 /** The saved views of a table, ordered by name ignoring case, then by id. */
 export function readViews(db: Database, tableId: number): Promise<ViewRow[]> {
-  return db.query<ViewRow>(
-    sql`select ${columns} from views where table_id = ${tableId} order by lower(name collate "pg_c_utf8"), id`,
-    'views-of-table',
+  return db.read<ViewRow>(
+    labelled('views-of-table', sql`select ${columns} from views where table_id = ${tableId} order by lower(name collate "pg_c_utf8"), id`),
   )
 }
 
 /** Returns undefined if the table has no such view. */
 export async function readView(db: Database, tableId: number, viewId: number): Promise<ViewRow | undefined> {
-  const [row] = await db.query<ViewRow>(sql`select ${columns} from views where table_id = ${tableId} and id = ${viewId}`, 'view')
+  const [row] = await db.read<ViewRow>(labelled('view', sql`select ${columns} from views where table_id = ${tableId} and id = ${viewId}`))
   return row
 }
 
@@ -86,10 +86,12 @@ const compiledViews = memo((_: TableDef) => new Map<number, SavedQuery>())
 export async function savedQuery(db: Database, table: TableDef, viewId: number): Promise<SavedQuery | undefined> {
   const kept = compiledViews(table).get(viewId)
   if (kept) return kept
-  const [view] = await db.query<ViewRow & { is_current: boolean }>(
-    sql`select ${columns}, (select t.version = ${table.version} from tables t where t.id = table_id) as is_current
+  const [view] = await db.read<ViewRow & { is_current: boolean }>(
+    labelled(
+      'view-to-query',
+      sql`select ${columns}, (select t.version = ${table.version} from tables t where t.id = table_id) as is_current
       from views where table_id = ${table.id} and id = ${viewId}`,
-    'view-to-query',
+    ),
   )
   if (!view) return undefined
   // The current view may use new option titles, which an old definition does not know.

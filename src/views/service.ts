@@ -1,4 +1,5 @@
 /** Saved views: listing, saving, checking and deleting them. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { audit, differing } from '../audit/log.ts'
 import type { TableDef } from '../fields/definition.ts'
@@ -8,6 +9,7 @@ import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, DbNull, sql, toTheSecond } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
+import { labelled } from '../platform/database/statement.ts'
 import { AppError, conflict, notFound, stale } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
@@ -152,7 +154,7 @@ export async function check({ db }: Context, table: TableRef, input: NewView): P
   const definition = await tableDefinition(db, table)
   await requireRoom(db, table.id)
   const { draft, dropped } = draftOf(input.type, input, undefined, definition)
-  const taken = await db.query(sql`
+  const taken = await db.read(sql`
     select from views
     where table_id = ${table.id} and lower(name collate "pg_c_utf8") = lower(${input.name}::text collate "pg_c_utf8")`)
   if (taken.length) throw nameTaken(input.name)
@@ -173,7 +175,7 @@ const MOST_VIEWS = 500
 
 /** @throws AppError 400 for a table with as many views as it may have. `changeTable` locks the table's row, so no view comes in between. */
 async function requireRoom(db: Database, tableId: number): Promise<void> {
-  const [row] = await db.query<{ count: number }>(sql`select count(*) from views where table_id = ${tableId}`, 'views-count')
+  const [row] = await db.read<{ count: number }>(labelled('views-count', sql`select count(*) from views where table_id = ${tableId}`))
   if (row && row.count >= MOST_VIEWS) throw new AppError('BAD_REQUEST', `A table has at most ${MOST_VIEWS} views; delete one first`)
 }
 

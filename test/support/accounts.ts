@@ -2,10 +2,12 @@
  * The rows that nearly every test begins with, in two statements. The service's functions would need thirty, one after the other;
  * test/test-accounts.test.ts holds that they would write the same.
  */
+
 import { randomBytes } from 'node:crypto'
 import { sessionSeconds } from '../../src/auth/sessions.ts'
 import type { Deps } from '../../src/platform/context.ts'
 import { type Database, sql } from '../../src/platform/database/database.ts'
+import { labelled } from '../../src/platform/database/statement.ts'
 import { hashPassword, newKeySecret, newToken, tokenHash } from '../../src/platform/secrets/secrets.ts'
 import { formatInstant } from '../../src/platform/time/time.ts'
 
@@ -77,8 +79,10 @@ export async function insertAccounts(
   const at = formatInstant(now)
   const expiresAt = formatInstant(new Date(now.getTime() + sessionSeconds(settings) * 1000))
   // Foreign keys are checked at the end of a statement, so accounts and their owners can name each other.
-  await db.query(
-    sql`
+  await db.write(
+    labelled(
+      'test-accounts',
+      sql`
     with given as (select ${JSON.stringify(rows)}::jsonb as rows, ${at}::timestamp as now),
     new_accounts as (
       insert into accounts (id, name, owner_user_id, created_at)
@@ -101,19 +105,21 @@ export async function insertAccounts(
     insert into api_keys (account_id, user_id, kind, name, token_hash, read_only, all_spaces, space_ids, ip_allowlist, created_at)
     select k.account_id, k.user_id, k.kind, ${KEY_NAME}, decode(k.token_hash, 'hex'), k.read_only, k.space_ids = '{}', k.space_ids, '{}', given.now
     from given, jsonb_to_recordset(rows->'keys') as k (account_id int, user_id int, kind text, token_hash text, read_only bool, space_ids int[])`,
-    'test-accounts',
+    ),
   )
   return { id, ...people, space, otherSpace, keys: secretsOf(keys) }
 }
 
 /** Ids in the order of the sequences, because tests expect that what is made later has the higher id. */
 async function newIds(db: Database) {
-  const [ids] = await db.query<{ accounts: [number, number]; users: [number, number, number, number, number]; spaces: [number, number] }>(
-    sql`
+  const [ids] = await db.write<{ accounts: [number, number]; users: [number, number, number, number, number]; spaces: [number, number] }>(
+    labelled(
+      'test-account-ids',
+      sql`
     select array(select nextval('accounts_id_seq')::int from generate_series(1, 2)) as accounts,
       array(select nextval('users_id_seq')::int from generate_series(1, 5)) as users,
       array(select nextval('spaces_id_seq')::int from generate_series(1, 2)) as spaces`,
-    'test-account-ids',
+    ),
   )
   if (!ids) throw new Error('A query without a table has one row')
   return ids

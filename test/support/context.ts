@@ -10,6 +10,6 @@ export function watchedContext(deps: Deps, before: (statement: Sql, context: Con
       await before(statement, context)
       return run(statement)
     }
-  const ways = { query: watch(context.db.query), execute: watch(context.db.execute) }
+  const ways = { read: watch(context.db.read), write: watch(context.db.write) }
   return { ...context, db: new Proxy(context.db, { get: (target, key) => Reflect.get(key in ways ? ways : target, key) }) }
 }

@@ -41,7 +41,7 @@ export async function postMail({ url }: TestApp, lines: string[]): Promise<void>
 
 /** Waits until every stored message has been read. */
 export async function untilRead({ db }: TestApp): Promise<void> {
-  const waiting = () => db.query(sql`select id from inbound_emails where processed_at is null`)
+  const waiting = () => db.read(sql`select id from inbound_emails where processed_at is null`)
   await expect.poll(waiting).toEqual([])
 }
 

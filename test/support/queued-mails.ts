@@ -6,12 +6,12 @@ import type { TestApp } from './app.ts'
 export async function forgetQueuedMails({ db }: TestApp): Promise<void> {
   await db.transaction(async () => {
     // The worker changes many mails in one statement, too, and in an order of its own: without the lock the two can deadlock.
-    await db.execute(sql`lock table outbound_emails in exclusive mode`)
-    await db.execute(sql`update outbound_emails set due_at = null`)
+    await db.write(sql`lock table outbound_emails in exclusive mode`)
+    await db.write(sql`update outbound_emails set due_at = null`)
   })
 }
 
 /** Waits until no mail is on its way any more: one that an earlier test has left behind would arrive during the next one. */
 export async function untilNoneIsOnItsWay({ db }: TestApp): Promise<void> {
-  await expect.poll(() => db.query(sql`select comment_id from outbound_emails where leased_until > localtimestamp`)).toEqual([])
+  await expect.poll(() => db.read(sql`select comment_id from outbound_emails where leased_until > localtimestamp`)).toEqual([])
 }

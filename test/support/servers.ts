@@ -1,7 +1,8 @@
 /** Asks the servers of a test file's database about themselves. On a cluster (global-setup.ts) locks and builds may be on a node. */
 import pg from 'pg'
 import { inject } from 'vitest'
-import { type Statement, sql } from '../../src/platform/database/database.ts'
+import { sql } from '../../src/platform/database/database.ts'
+import type { Statement } from '../../src/platform/database/statement.ts'
 import { testDatabase } from './database.ts'
 
 /** Runs the statement on each server. @returns the rows of all */

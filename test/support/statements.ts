@@ -1,8 +1,9 @@
 /** Steps in around the statements of a database, also those on records: to change something at that moment, to count them, to read their plans. */
-import type { Database, Statement } from '../../src/platform/database/database.ts'
+import type { Database } from '../../src/platform/database/database.ts'
 import type { RecordsDatabase } from '../../src/platform/database/records-plane.ts'
+import type { Statement } from '../../src/platform/database/statement.ts'
 
-type Queries = Pick<Database, 'query' | 'queryPrinted' | 'writeShort'>
+type Queries = Pick<Database, 'read' | 'page' | 'write'>
 /** `records` gives the handle whose functions run the statements on records; for records on the main server that is the database itself. */
 type DatabaseQueries = Queries & Pick<Database, 'records'>
 
@@ -11,8 +12,8 @@ type Around = <T>(run: () => Promise<T>, statement: Statement, on: Queries) => P
 
 /** The database with the functions that run its statements now. They can be put back later (`Object.assign(db, queries)`). */
 export function queriesOf(db: Database): Database {
-  const { query, queryPrinted, writeShort, records } = db
-  return Object.assign(Object.create(db), { query, queryPrinted, writeShort, records })
+  const { read, page, write, records } = db
+  return Object.assign(Object.create(db), { read, page, write, records })
 }
 
 /** The same functions, which `around` calls. */
@@ -23,16 +24,15 @@ export function queriesAround(db: Database, around: Around): DatabaseQueries {
     records(this: RecordsDatabase, tableId) {
       const on = present.records(tableId)
       if (!present.isElsewhere(tableId)) return this
-      // A single record of a node comes by a short read, and here in the statement of the access check.
-      return { ...on, ...functionsAround(on, around), readShort: (...parts) => around(() => on.readShort(...parts), parts[0], on) }
+      return { ...on, ...functionsAround(on, around) }
     },
   }
 }
 
 const functionsAround = (on: Queries, around: Around): Queries => ({
-  query: (...parts) => around(() => on.query(...parts), parts[0], on),
-  queryPrinted: (...parts) => around(() => on.queryPrinted(...parts), parts[0], on),
-  writeShort: (...parts) => around(() => on.writeShort(...parts), parts[0], on),
+  read: (...parts) => around(() => on.read(...parts), parts[0], on),
+  page: (...parts) => around(() => on.page(...parts), parts[0], on),
+  write: (...parts) => around(() => on.write(...parts), parts[0], on),
 })
 
 /** The same functions, each of which waits for `before` first. */

@@ -56,7 +56,7 @@ export async function fillTable(app: TestApp, tableId: number, count: number, co
   const names = ['created_at', 'updated_at', ...Object.keys(columns)].join(', ')
   const values = ['now()', 'now()', ...Object.values(columns)].join(', ')
   const text = `insert into t${tableId}.records (${names}) select ${values} from generate_series(1, ${count}) i`
-  await app.db.execute(sql([text] as unknown as TemplateStringsArray))
+  await app.db.write(sql([text] as unknown as TemplateStringsArray))
 }
 
 /** Saves a view, a grid unless another type is given. */

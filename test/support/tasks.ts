@@ -31,7 +31,7 @@ export const taskSupport = (app: TestApp) => ({
 
   /** The notifications of a user, oldest first. */
   told: (userId: number) =>
-    app.db.query<Told>(
+    app.db.read<Told>(
       sql`select event_type, actor_user_id, message, summary, url, task_id from notifications where user_id = ${userId} order by id`,
     ),
 
@@ -40,7 +40,7 @@ export const taskSupport = (app: TestApp) => ({
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const { promise: ran, resolve: hasRun } = Promise.withResolvers<void>()
     const writer = app.db.transaction(async () => {
-      await app.db.execute(statement)
+      await app.db.write(statement)
       hasRun()
       await released
     })
@@ -52,7 +52,7 @@ export const taskSupport = (app: TestApp) => ({
   },
 
   async subscribersOf(taskId: number): Promise<number[]> {
-    const rows = await app.db.query<{ user_id: number }>(
+    const rows = await app.db.read<{ user_id: number }>(
       sql`select user_id from task_subscribers where task_id = ${taskId} order by user_id`,
     )
     return rows.map((row) => row.user_id)

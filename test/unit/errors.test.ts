@@ -29,7 +29,7 @@ describe('an unexpected error', () => {
 
 describe('a server without its socket', () => {
   test.each<[string, (db: Database) => Promise<unknown>]>([
-    ['for a statement', (db) => db.query(sql`select 1`)],
+    ['for a statement', (db) => db.read(sql`select 1`)],
     ['for Prisma', (db) => db.prisma.user.count()],
     ['for a transaction', (db) => db.transaction(() => db.prisma.user.count())],
   ])('is an outage %s', async (_, use) => {

@@ -26,7 +26,7 @@ describe('the house rules', () => {
       'src/platform/database/database.ts': 'export const sql = String.raw',
       'src/tasks/schema.ts': "import { z } from 'zod'\nexport const Task = z.object({})",
       'src/tasks/service.ts':
-        "import { sql } from '../platform/database/database.ts'\nexport const mark = (context, id) => { if (id) return context.db.query(sql`update tasks set status = 'done'`) }",
+        "import { sql } from '../platform/database/database.ts'\nexport const mark = (context, id) => { if (id) return context.db.write(sql`update tasks set status = 'done'`) }",
       'src/tasks/router.ts': "import { mark } from './service.ts'\nexport const tasksRouter = { mark }",
       'src/router.ts': "import { tasksRouter } from './tasks/router.ts'\nexport const appRouter = { tasks: tasksRouter }",
       'src/process.ts': 'process.exit(0)',

@@ -140,7 +140,7 @@ const ROUNDS = 5
 
 /** Runs the function with the bare server, whose files lie on the disk of the service. */
 async function withBare<T>({ db }: Bench, fn: (url: string) => Promise<T>): Promise<T> {
-  const [postgres] = await db.query<{ folder: string }>(sql`select current_setting('data_directory') as folder`)
+  const [postgres] = await db.read<{ folder: string }>(sql`select current_setting('data_directory') as folder`)
   const folder = join(dirname(postgres?.folder ?? ''), 'bench-bare-files')
   const bare = await startProcess([join(import.meta.dirname, 'bare.ts')], /(http\S+)/, { BENCH_BARE: JSON.stringify({ folder }) })
   try {

@@ -95,7 +95,7 @@ const SETTLED_WITHIN_MS = 3_600_000
 
 /** Waits until the outcome of all mails of the integration is recorded. */
 async function untilSettled(db: Database, integration: number): Promise<void> {
-  const waiting = () => db.query(sql`select from outbound_emails where smtp_integration_id = ${integration} and due_at is not null limit 1`)
+  const waiting = () => db.read(sql`select from outbound_emails where smtp_integration_id = ${integration} and due_at is not null limit 1`)
   await until(async () => !(await waiting()).length, 'for the outcome of all mails', { withinMs: SETTLED_WITHIN_MS, everyMs: 100 })
 }
 

@@ -43,7 +43,7 @@ async function post(url: string, message: string): Promise<void> {
 const READ_WITHIN_MS = 600_000
 
 async function untilRead(db: Database): Promise<void> {
-  const waiting = () => db.query(sql`select from inbound_emails where processed_at is null limit 1`)
+  const waiting = () => db.read(sql`select from inbound_emails where processed_at is null limit 1`)
   await until(async () => !(await waiting()).length, 'for the messages to be read', { withinMs: READ_WITHIN_MS, everyMs: 10 })
 }
 

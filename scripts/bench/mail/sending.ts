@@ -65,7 +65,7 @@ async function compareSending(goal: Goal, bench: Bench, prepared: Prepared): Pro
 
 /** The commits of the database so far. A connection reports its own when it is idle, a second late at most. */
 async function commitsOf({ db }: Bench): Promise<number> {
-  const [row] = await db.query<{ commits: number }>(
+  const [row] = await db.read<{ commits: number }>(
     sql`select xact_commit as commits from pg_stat_database where datname = current_database()`,
   )
   return row?.commits ?? 0
@@ -117,7 +117,7 @@ export async function timeAnswers({ key, browser, db }: Bench, prepared: Prepare
   console.log(
     `answers: email/send beside hanging servers p50 ${p50.toFixed(1)} ms (goal: under ${ANSWER_GOAL_MS})${missed(p50 < ANSWER_GOAL_MS)}`,
   )
-  await db.execute(sql`update outbound_emails set due_at = null`)
+  await db.write(sql`update outbound_emails set due_at = null`)
   silent.close()
   for (const socket of sockets) socket.destroy()
 }

@@ -83,7 +83,7 @@ async function indexesMade(key: Api, tableId: number): Promise<void> {
 
 /** Waits until the service knows the number of records, for which it looks every minute. */
 async function tallied(db: Ground['db'], tableId: number): Promise<void> {
-  const tallies = () => db.query(sql`select from record_tallies where table_id = ${tableId} and is_base`)
+  const tallies = () => db.read(sql`select from record_tallies where table_id = ${tableId} and is_base`)
   await until(async () => (await tallies()).length, 'for the tally of the table', PATIENCE)
 }
 

@@ -15,14 +15,14 @@ const POLL_MS = 20
 /** Makes reminders due and waits for the service's own sweep, while another session goes on editing the same tasks. */
 export async function sweepReminders(bench: Bench, { secret, userId }: Filled): Promise<void> {
   const { db, url, account } = bench
-  await db.execute(sql`update users set mail_preference = 'none' where account_id = ${account.accountId}`)
+  await db.write(sql`update users set mail_preference = 'none' where account_id = ${account.accountId}`)
   const marked: Sql = sql`account_id = ${account.accountId} and reminder_at <= localtimestamp and reminder_sent_at is null and not reminder_missed and status = 'open'`
-  await db.execute(sql`
+  await db.write(sql`
     update tasks set reminder_time = '09:00', reminder_at = now()::timestamp(0) - interval '1 minute', reminder_sent_at = null, reminder_missed = false
     where id in (select id from tasks where account_id = ${account.accountId} and status = 'open' and due_time is null and due_date is not null
       order by (assignee_user_id = ${userId}) desc, id limit ${REMINDERS})`)
-  const left = async () => (await db.query<{ n: number }>(sql`select count(*) as n from tasks where ${marked}`))[0]?.n ?? 0
-  const [own] = await db.query<{ id: number }>(
+  const left = async () => (await db.read<{ n: number }>(sql`select count(*) as n from tasks where ${marked}`))[0]?.n ?? 0
+  const [own] = await db.read<{ id: number }>(
     sql`select id from tasks where ${marked} and assignee_user_id = ${userId} order by id desc limit 1`,
   )
 
@@ -51,7 +51,7 @@ const COMMENTS = 20
 /** Times a comment that mentions fifty users, and one that mentions none. */
 export async function mentionMany({ url, db }: Bench, { secret, taskIds, memberIds }: Filled): Promise<void> {
   const writer = api(url, { authorization: `Bearer ${secret}` })
-  const names = await db.query<{ id: number; name: string }>(sql`select id, name from users where id = any(${memberIds}::int[])`)
+  const names = await db.read<{ id: number; name: string }>(sql`select id, name from users where id = any(${memberIds}::int[])`)
   const mentions = names.map(({ id, name }) => `@{${id}:${name}}`).join(' ')
   const times = { none: [] as number[], many: [] as number[] }
   for (const taskId of taskIds.slice(0, COMMENTS)) {

@@ -85,7 +85,7 @@ async function whileUnchanged<T>(context: Context, conversion: ConversionRow, be
 
 async function endDryRun(context: Context, conversion: ConversionRow, before: FieldDef): Promise<void> {
   requireSame(before, (await currentField(context, conversion)).field)
-  await context.db.execute(sql`
+  await context.db.write(sql`
     update field_conversions set state = 'done', done = total, ${ENDS_CHECK} where id = ${conversion.id} and ${IS_CHECKING}`)
 }
 
@@ -95,7 +95,7 @@ function start(context: Context, conversion: ConversionRow, before: FieldDef, ta
     const field = fieldIn(table, conversion.field_id)
     requireSame(before, field)
     if (!conversion.force) await requireValidViews(context, table, { ...field, ...target })
-    const isStarted = await context.db.execute(sql`
+    const { changed: isStarted } = await context.db.write(sql`
       update field_conversions set state = 'running', target = ${JSON.stringify(target)}::jsonb, done = 0, attempts = 0, ${ENDS_CHECK}
       where id = ${conversion.id} and ${IS_CHECKING}`)
     if (!isStarted) return

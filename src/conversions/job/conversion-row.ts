@@ -41,14 +41,14 @@ export const ENDS_CHECK = sql`exact_state = null, checked_at = null, updated_at 
 
 /** Begins another attempt to count the cells. @returns undefined if the cells have been counted, or the conversion has ended */
 export async function claimCheck({ db }: Context, id: number): Promise<ConversionRow | undefined> {
-  const [conversion] = await db.query<ConversionRow>(sql`
+  const [conversion] = await db.write<ConversionRow>(sql`
     update field_conversions set attempts = attempts + 1, checked_at = now() where id = ${id} and ${IS_CHECKING} returning ${COLUMNS}`)
   return conversion
 }
 
 /** Begins another attempt to convert the cells. Earlier releases stored `queued` once the cells had been counted. */
 export async function claimConversion({ db }: Context, id: number): Promise<ConversionRow | undefined> {
-  const [conversion] = await db.query<ConversionRow>(sql`
+  const [conversion] = await db.write<ConversionRow>(sql`
     update field_conversions set state = 'running', attempts = attempts + 1, updated_at = now()
     where id = ${id} and state in ('queued', 'running') and exact_state is null returning ${COLUMNS}`)
   return conversion
@@ -58,7 +58,7 @@ const COLUMNS = sql`id, table_id, field_id, target, user_id, api_key_id, ip, tim
 
 /** Locks the row, so that the conversion cannot end before the transaction does. */
 export async function isStillRunning(db: Database, id: number): Promise<boolean> {
-  return (await db.query(sql`select from field_conversions where id = ${id} and state = 'running' for update`)).length > 0
+  return (await db.read(sql`select from field_conversions where id = ${id} and state = 'running' for update`)).length > 0
 }
 
 /** Returns the table and the present field. @throws ConversionEnded when one of them has been deleted */
@@ -89,17 +89,17 @@ export function fieldIn(table: TableDef, fieldId: string): FieldDef {
 
 /** @throws ConversionEnded when the table or its space has been deleted */
 export async function requireTable(db: Database, { table_id }: ConversionRow): Promise<void> {
-  const found = await db.query(sql`
+  const found = await db.read(sql`
     select from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and t.deleted_at is null and s.deleted_at is null`)
   if (!found.length) throw tableDeleted()
 }
 
 export async function storeCounted(db: Database, id: number, counted: number): Promise<void> {
-  await db.execute(sql`update field_conversions set done = ${counted}, checked_at = now() where id = ${id} and ${IS_CHECKING}`)
+  await db.write(sql`update field_conversions set done = ${counted}, checked_at = now() where id = ${id} and ${IS_CHECKING}`)
 }
 
 export async function storeFigures(db: Database, id: number, { converts, failing, fails }: ConversionFigures): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update field_conversions set converts = ${converts}, failing = ${failing}, fails = ${JSON.stringify(fails)}::jsonb, checked_at = now()
     where id = ${id} and ${IS_CHECKING}`)
 }
@@ -107,7 +107,7 @@ export async function storeFigures(db: Database, id: number, { converts, failing
 /** @returns false if the conversion had already ended */
 export async function storeOutcome(db: Database, id: number, { state, message, lateFailures }: ConversionEnded): Promise<boolean> {
   const { failing = null, fails = null } = lateFailures ?? {}
-  const changed = await db.execute(sql`
+  const { changed } = await db.write(sql`
     update field_conversions set state = 'failed', exact_state = ${state === 'failed' ? null : state}::text, checked_at = null,
       updated_at = now(), error = ${message},
       failing = coalesce(${failing}::int, failing), fails = coalesce(${fails && JSON.stringify(fails)}::jsonb, fails)

@@ -107,7 +107,7 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
     for (const { retypeField } of context.cascades) await retypeField?.(requested, table, changed)
     const detail = { from: field.type, to: changed.type, job_id: conversion.id }
     await audit(requested, 'field.converted', { ...auditPlaceOf(table), id: field.id, name: field.name, detail })
-    await db.execute(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
+    await db.write(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
   })
 }
 

@@ -21,7 +21,7 @@ export async function countCells({ db }: Context, conversion: ConversionRow, how
     await requireTable(db, conversion)
     const [found] = await db
       .records(conversion.table_id)
-      .query<ConversionFigures & { records: number }>(countsOf(how.select(inBatch(batch)), MAX_FAILS - figures.fails.length))
+      .read<ConversionFigures & { records: number }>(countsOf(how.select(inBatch(batch)), MAX_FAILS - figures.fails.length))
     if (!found) continue
     figures.converts += found.converts
     figures.failing += found.failing

@@ -33,7 +33,7 @@ export async function fill(
     await requireTable(db, conversion)
     await transaction(async () => {
       const records = await convertSome(db, conversion, how, inBatch(batch))
-      await db.execute(sql`
+      await db.write(sql`
         update field_conversions set done = done + ${records}, last_id = ${batch.to}, updated_at = now()
         where id = ${conversion.id} and last_id = ${batch.after}`)
     })
@@ -89,7 +89,7 @@ async function convertChanged(db: Database, conversion: ConversionRow, how: Conv
   await setLocal(db, 'enable_seqscan', 'off')
   const changed = await db
     .records(conversion.table_id)
-    .query<{ id: number }>(sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`)
+    .read<{ id: number }>(sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`)
   const ids = changed.map(({ id }) => id)
   if (ids.length) await convertSome(db, conversion, how, sql`r.id = any(${ids}::int[])`)
   return ids.length
@@ -102,7 +102,7 @@ async function convertChanged(db: Database, conversion: ConversionRow, how: Conv
  * @throws ConversionEnded when a cell does not convert and must not be emptied
  */
 async function convertSome(db: Database, conversion: ConversionRow, { select }: Conversion, where: Sql): Promise<number> {
-  const [found] = await db.records(conversion.table_id).query<ConversionFigures & { records: number }>(sql`
+  const [found] = await db.records(conversion.table_id).write<ConversionFigures & { records: number }>(sql`
     with s as materialized (${select(where)}),
     filled as (update ${recordsOf(conversion.table_id)} t
       set ${shadowColumn(conversion.id)} = s.converted, ${shadowVersion(conversion.id)} = s.version

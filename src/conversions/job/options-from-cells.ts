@@ -32,7 +32,7 @@ export async function optionsFromCells(
   const title = trimmed(sql`v.word`)
   const titles = new Set<string>()
   for await (const batch of idBatches(db, table.id, { maxStep: MAX_BATCH })) {
-    const found = await db.records(table.id).query<{ title: string }>(sql`
+    const found = await db.records(table.id).read<{ title: string }>(sql`
       select distinct ${title} as title from (
         select ${word} as word from (
           select ${words(cell)} as words from ${recordsOf(table.id)} r where ${inBatch(batch)} and ${cell} is not null offset '0') c) v

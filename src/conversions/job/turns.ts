@@ -18,7 +18,7 @@ export const priorityOf = (turn: number) => ({ priority: turn ? -turn : 0 })
 /** @returns how many conversions of the account are to be counted, or to be done, before this one */
 export async function firstTurn(db: Database, stage: 'check' | 'convert', { id }: { id: number }): Promise<number> {
   const isInStage = stage === 'check' ? IS_CHECKING : IS_CONVERTING
-  const [found] = await db.query<{ n: number }>(sql`
+  const [found] = await db.read<{ n: number }>(sql`
     select count(*) as n from field_conversions
     where account_id = (select account_id from field_conversions where id = ${id}) and id <> ${id} and ${isInStage}`)
   return found?.n ?? 0
@@ -28,7 +28,7 @@ const IS_CONVERTING = sql`state in ('queued', 'running') and exact_state is null
 
 /** True if a conversion of another account could begin or go on, but no worker has it. */
 export async function isOtherWaiting(db: Database, { id }: { id: number }): Promise<boolean> {
-  const waiting = await db.query(sql`
+  const waiting = await db.read(sql`
     select from field_conversions where ${IS_CONVERTING} and attempts = 0
       and account_id <> (select account_id from field_conversions where id = ${id}) limit 1`)
   return waiting.length > 0
@@ -36,7 +36,7 @@ export async function isOtherWaiting(db: Database, { id }: { id: number }): Prom
 
 /** A turn that ends is no attempt that has failed. */
 export async function endTurn({ db }: Pick<Context, 'db'>, { id }: { id: number }): Promise<void> {
-  await db.execute(sql`update field_conversions set attempts = attempts - 1, updated_at = now() where id = ${id} and state = 'running'`)
+  await db.write(sql`update field_conversions set attempts = attempts - 1, updated_at = now() where id = ${id} and state = 'running'`)
 }
 
 /** The first half of an advisory lock; the second is the id of the table. */
@@ -45,8 +45,8 @@ const DRY_RUNS = 0x647279
 /** Requires that the field may have one more dry run. @throws AppError 409 */
 export async function requireFewDryRuns(db: Database, tableId: number, fieldId: string): Promise<void> {
   // Requests at the same time count one after the other. A lock of the table would also wait for its changes.
-  await db.query(sql`select pg_advisory_xact_lock(${DRY_RUNS}::int, ${tableId}::int)`)
-  const [found] = await db.query<{ n: number }>(sql`
+  await db.write(sql`select pg_advisory_xact_lock(${DRY_RUNS}::int, ${tableId}::int)`)
+  const [found] = await db.read<{ n: number }>(sql`
     select count(*) as n from field_conversions where table_id = ${tableId} and field_id = ${fieldId} and dry_run and ${IS_CHECKING}`)
   if ((found?.n ?? 0) >= MOST_DRY_RUNS) throw conflict(`The field has ${MOST_DRY_RUNS} unfinished dry runs; wait for one of them`)
 }

@@ -37,7 +37,7 @@ const MOST_UNFINISHED = 5
 
 /** @throws AppError 409 when the account has too many unfinished imports */
 export async function requireFewImports({ db }: Pick<Context, 'db'>, accountId: number): Promise<void> {
-  const [found] = await db.query<{ n: number }>(
+  const [found] = await db.read<{ n: number }>(
     sql`select count(*) as n from record_imports where account_id = ${accountId} and state = 'running'`,
   )
   if ((found?.n ?? 0) >= MOST_UNFINISHED) throw conflict(`The account has ${MOST_UNFINISHED} unfinished imports; wait for one of them`)
@@ -46,7 +46,7 @@ export async function requireFewImports({ db }: Pick<Context, 'db'>, accountId: 
 /** Inserts the row, in the transaction that sends the job. @returns the id of the job */
 export async function insertImport({ db, now }: Context, row: NewImport): Promise<number> {
   const at = sql`${formatInstant(now)}::timestamp`
-  const [inserted] = await db.query<{ id: number }>(sql`
+  const [inserted] = await db.write<{ id: number }>(sql`
     insert into record_imports (id, account_id, space_id, table_id, storage_key, is_new_table, columns, role,
       user_id, api_key_id, ip, total, created_at, updated_at)
     select nextval(pg_get_serial_sequence('field_conversions', 'id')), ${row.account_id}::int, ${row.space_id}::int, ${row.table_id}::int,
@@ -58,7 +58,7 @@ export async function insertImport({ db, now }: Context, row: NewImport): Promis
 
 /** Begins another attempt. @returns undefined if the import has ended */
 export async function claimImport({ db }: Context, id: number): Promise<ImportRow | undefined> {
-  const [row] = await db.query<ImportRow>(sql`
+  const [row] = await db.write<ImportRow>(sql`
     update record_imports set attempts = attempts + 1, updated_at = now() where id = ${id} and state = 'running'
     returning id, account_id, space_id, table_id, storage_key, is_new_table, columns, role, user_id, api_key_id, ip, attempts`)
   return row
@@ -66,11 +66,11 @@ export async function claimImport({ db }: Context, id: number): Promise<ImportRo
 
 /** An attempt that only found another one underway does not count. */
 export async function unclaimImport({ db }: Context, id: number): Promise<void> {
-  await db.execute(sql`update record_imports set attempts = attempts - 1 where id = ${id} and state = 'running'`)
+  await db.write(sql`update record_imports set attempts = attempts - 1 where id = ${id} and state = 'running'`)
 }
 
 export async function storeChecked(db: Database, id: number, rows: number): Promise<void> {
-  await db.execute(sql`update record_imports set done = ${rows}, updated_at = now() where id = ${id} and state = 'running'`)
+  await db.write(sql`update record_imports set done = ${rows}, updated_at = now() where id = ${id} and state = 'running'`)
 }
 
 /** Ends the import with its records. It changes no row if the import has ended before. */
@@ -80,11 +80,10 @@ export const ended = (id: number, created: number): Sql => sql`
 
 /** @returns false if the import has ended before */
 export async function storeRefusal(db: Database, id: number, { state, error, issues }: ImportEnd): Promise<boolean> {
-  return (
-    (await db.execute(sql`
+  const { changed } = await db.write(sql`
       update record_imports set state = ${state}, error = ${error}, issues = ${JSON.stringify(issues)}::jsonb, updated_at = now()
-      where id = ${id} and state = 'running'`)) > 0
-  )
+      where id = ${id} and state = 'running'`)
+  return changed > 0
 }
 
 const KEPT_DAYS = 30
@@ -94,8 +93,8 @@ const IDLE_MINUTES = 10
 /** Deletes the rows of imports that ended long ago. @returns the ids of imports whose job may be lost */
 export async function idleImports({ db, now }: Context): Promise<number[]> {
   const before = (ms: number) => sql`${formatInstant(new Date(now.getTime() - ms))}::timestamp`
-  await db.execute(sql`delete from record_imports where state <> 'running' and updated_at < ${before(KEPT_DAYS * 86_400_000)}`)
-  const idle = await db.query<{ id: number }>(sql`
+  await db.write(sql`delete from record_imports where state <> 'running' and updated_at < ${before(KEPT_DAYS * 86_400_000)}`)
+  const idle = await db.read<{ id: number }>(sql`
     select id from record_imports where state = 'running' and updated_at < ${before(IDLE_MINUTES * 60_000)} order by id`)
   return idle.map(({ id }) => id)
 }

@@ -69,7 +69,7 @@ async function importFile(context: Context, row: ImportRow): Promise<void> {
       committedWith: (created) => ended(row.id, created),
     })
     // A file without rows publishes nothing.
-    if (!value.created) await db.execute(ended(row.id, 0))
+    if (!value.created) await db.write(ended(row.id, 0))
   } finally {
     file.destroy()
   }
@@ -87,7 +87,7 @@ async function roleNow({ db, now }: Context, row: ImportRow): Promise<Role> {
 
 /** @throws AppError 404 if the table or its space has been deleted */
 async function tableRef({ db }: Context, { table_id }: ImportRow): Promise<Omit<TableRef, 'role'>> {
-  const [table] = await db.query<Omit<TableRef, 'role'>>(sql`
+  const [table] = await db.read<Omit<TableRef, 'role'>>(sql`
     select t.id, t.space_id, t.account_id, t.name, t.version from tables t join spaces s on s.id = t.space_id
     where t.id = ${table_id} and t.deleted_at is null and s.deleted_at is null`)
   if (!table) throw notFound('Table')
@@ -116,7 +116,7 @@ async function giveUp(context: Context, { id, table_id, is_new_table }: ImportRo
   const { db, transaction } = context
   await transaction(async () => {
     if (!(await storeRefusal(db, id, refusal)) || !is_new_table || refusal.state === 'cancelled') return
-    const [used] = await db.query(sql`select 1 from ${recordsOf(table_id)} limit 1`)
+    const [used] = await db.read(sql`select 1 from ${recordsOf(table_id)} limit 1`)
     if (!used) await remove(context, { id: table_id })
   })
 }

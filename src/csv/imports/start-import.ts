@@ -144,6 +144,6 @@ function judged(found: Guess): { columns: GuessedColumn[]; rows: number } {
 const freeTitle = async (context: Context, space: SpaceRef) => freeName(UNNAMED, await takenTitles(context, space))
 
 async function takenTitles({ db }: Context, space: SpaceRef): Promise<Set<string>> {
-  const rows = await db.query<{ name: string }>(sql`select name from tables where space_id = ${space.id} and deleted_at is null`)
+  const rows = await db.read<{ name: string }>(sql`select name from tables where space_id = ${space.id} and deleted_at is null`)
   return new Set(rows.map(({ name }) => name.toLowerCase()))
 }

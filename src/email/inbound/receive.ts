@@ -1,4 +1,5 @@
 /** Reads stored messages: a reply becomes a comment, a delivery report changes a status. Each is read by a job, and again by a replay. */
+
 import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { audit } from '../../audit/log.ts'
@@ -6,6 +7,7 @@ import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
+import { labelled } from '../../platform/database/statement.ts'
 import { memo } from '../../platform/memo.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { formatInstant, instantOf } from '../../platform/time/time.ts'
@@ -74,11 +76,13 @@ const readings = memo((db: Database) => new Batches((ids: readonly number[]) => 
 
 /** For each id the message, unless it was deleted or all of its verdicts are decided. */
 async function undecided(db: Database, ids: readonly number[]): Promise<(StoredMessage | undefined)[]> {
-  const messages = await db.query<StoredMessage>(
-    sql`
+  const messages = await db.read<StoredMessage>(
+    labelled(
+      'undecided-messages',
+      sql`
       select ${STORED} from inbound_emails e where id = any(${ids}::int[]) and raw is not null and (
         processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`,
-    'undecided-messages',
+    ),
   )
   const byId = new Map(messages.map((message) => [message.id, message]))
   return ids.map((id) => byId.get(id))
@@ -90,7 +94,7 @@ async function undecided(db: Database, ids: readonly number[]): Promise<(StoredM
  * @throws Error for a delivery report on a mail that is being sent
  */
 export async function replay(context: Context, id: number): Promise<Replayed[] | undefined> {
-  const [stored] = await context.db.query<StoredMessage>(sql`
+  const [stored] = await context.db.read<StoredMessage>(sql`
     select ${STORED} from inbound_emails e
     where id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${id}) and raw is not null`)
   return stored && read(context, stored, true)
@@ -107,7 +111,7 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
   for (const hash of stored.token_hashes)
     results.push(await deliverToThread(context, stored, hash, { mail, isReplay, noteRead: hash === last ? reading : undefined }))
   // Usually it was noted with the verdict of the last thread; but that may have been decided before, or be gone.
-  if (!results.at(-1)) await context.db.query(reading, 'message-read')
+  if (!results.at(-1)) await context.db.read(labelled('message-read', reading))
   return results.filter((result) => result !== undefined)
 }
 
@@ -160,7 +164,7 @@ async function reportsOn(
   { report, feedback }: ParsedMail,
 ): Promise<Pick<ParsedMail, 'report' | 'feedback'>> {
   if (!report && !feedback) return { report, feedback }
-  const [row] = await db.query<{ metadata: OutgoingMetadata }>(sql`
+  const [row] = await db.read<{ metadata: OutgoingMetadata }>(sql`
     select c.metadata from reply_tokens r join record_comments c on c.id = r.comment_id where r.token_hash = ${hash}`)
   return {
     report: row && report && isAbout(report, row.metadata) ? report : null,
@@ -237,7 +241,7 @@ const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { ver
 /** True when the thread has received too many automatic mails in the hour before this one, which is included. */
 async function isLoop({ db }: Context, { token_hash }: Thread, { created_at }: DeliveryRow): Promise<boolean> {
   const hourBefore = formatInstant(new Date(instantOf(created_at).getTime() - 3_600_000))
-  const [row] = await db.query<{ automatic: number }>(sql`
+  const [row] = await db.read<{ automatic: number }>(sql`
     select count(*) as automatic from inbound_deliveries
     where token_hash = ${token_hash} and auto_reply and created_at > ${hourBefore}::timestamp and created_at <= ${created_at}::timestamp`)
   return (row?.automatic ?? 0) > MAX_AUTOMATIC_PER_HOUR

@@ -20,7 +20,7 @@ import { type AppliedDecision, dropped } from './verdicts.ts'
  */
 export async function attachmentsOf(context: Context, { id }: { id: number }, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
   if (!mail.attachments.length) return []
-  const [place] = await context.db.query<Required<Omit<FilePlace, 'task_id'>> & { attachments: FileEntry[] | null }>(sql`
+  const [place] = await context.db.read<Required<Omit<FilePlace, 'task_id'>> & { attachments: FileEntry[] | null }>(sql`
     select r.account_id, r.space_id, r.table_id, r.record_id, c.attachments
     from reply_tokens r
     left join inbound_verdicts v on v.inbound_email_id = ${id} and v.token_hash = r.token_hash
@@ -89,7 +89,7 @@ export async function correctComment(
 }
 
 async function commentOf({ db }: Context, id: number) {
-  const [comment] = await db.query<{ attachments: FileEntry[]; is_automatic: boolean }>(sql`
+  const [comment] = await db.read<{ attachments: FileEntry[]; is_automatic: boolean }>(sql`
     select attachments, metadata->>'autoReply' = 'true' as is_automatic from record_comments where id = ${id} and type = 'email_in'`)
   return comment
 }

@@ -1,4 +1,5 @@
 /** Stores inbound messages before anything reads them (docs/decisions/0020-stored-messages.md). */
+
 import { decodeWords, type Header } from 'postal-mime'
 import { z } from 'zod'
 import { sha256 } from '../../platform/bytes/sha256.ts'
@@ -6,6 +7,7 @@ import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
+import { labelled, shortRead } from '../../platform/database/statement.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { memo } from '../../platform/memo.ts'
 import { tokenHash } from '../../platform/secrets/secrets.ts'
@@ -76,9 +78,8 @@ async function addressed({ db, settings, log, metrics }: Context, beginning: Buf
 /** The hashes of those tokens that exist. */
 export async function knownTokens(db: Database, tokens: readonly string[]): Promise<Buffer[]> {
   if (!tokens.length) return []
-  const rows = await db.readShort<{ token_hash: Buffer }>(
-    sql`select token_hash from reply_tokens where token_hash = any(${tokens.map(tokenHash)}::bytea[])`,
-    'known-reply-tokens',
+  const rows = await db.read<{ token_hash: Buffer }>(
+    shortRead('known-reply-tokens', sql`select token_hash from reply_tokens where token_hash = any(${tokens.map(tokenHash)}::bytea[])`),
   )
   return rows.map(({ token_hash }) => token_hash)
 }
@@ -131,8 +132,10 @@ async function insertMessage(
   { name, email, subject }: Listed,
   now: Date,
 ): Promise<{ id: number; turn: number } | undefined> {
-  const [stored] = await db.query<{ id: number; turn: number }>(
-    sql`
+  const [stored] = await db.write<{ id: number; turn: number }>(
+    labelled(
+      'insert-message',
+      sql`
     with stored as (
       insert into inbound_emails (raw, sha256, token_hashes, authentication, from_name, from_email, subject, received_at)
       values (${raw}, ${sha256}, ${tokens}, ${authentication && JSON.stringify(authentication)}::jsonb, ${name}, ${email}, ${subject},
@@ -143,7 +146,7 @@ async function insertMessage(
       select s.id, r.token_hash, r.account_id, r.space_id, r.table_id from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
     )
     select id, ${turnOf({ from: email, tokens, now })} as turn from stored`,
-    'insert-message',
+    ),
   )
   return stored
 }
@@ -151,7 +154,7 @@ async function insertMessage(
 /** Lists another arrival of bytes that are stored, without storing them again. */
 async function insertRepeated(db: Database, { sha256 }: Arrival, now: Date): Promise<void> {
   const at = sql`${formatInstant(now)}::timestamp`
-  await db.execute(sql`
+  await db.write(sql`
     with repeated as (
       insert into inbound_emails (duplicate_of, token_hashes, from_name, from_email, subject, received_at, processed_at)
       select id, token_hashes, from_name, from_email, subject, ${at}, ${at} from inbound_emails where sha256 = ${sha256}
@@ -189,7 +192,7 @@ const WAITING_AT_ONCE = 1_000
 
 /** Queues the messages of the last week that have waited for over an hour, such as after a long failure of the database. */
 export async function queueWaiting({ db, jobs, now }: Context): Promise<void> {
-  const waiting = await db.query<{ id: number; bytes: number }>(sql`
+  const waiting = await db.read<{ id: number; bytes: number }>(sql`
     select id, octet_length(raw) as bytes from inbound_emails
     where received_at between ${ago(now, 7 * 24 * HOUR_MS)} and ${ago(now, HOUR_MS)} and raw is not null
       and (processed_at is null or id in (select inbound_email_id from inbound_verdicts where verdict is null))

@@ -1,6 +1,8 @@
 /** Reads the bytes of stored messages in pieces, so that a large message neither fills the memory of the process nor blocks it for long. */
+
 import { Readable } from 'node:stream'
 import { type Database, sql } from '../../platform/database/database.ts'
+import { labelled } from '../../platform/database/statement.ts'
 
 const PIECE_BYTES = 1_048_576
 
@@ -24,9 +26,11 @@ export const storedBytesAhead = (db: Database, message: MessageBytes): Readable 
 
 /** Base64, because decoding PostgreSQL's own text form of bytes, which is hexadecimal, takes twice the CPU time. */
 async function pieceAt(db: Database, id: number, offset: number): Promise<Buffer> {
-  const [row] = await db.query<{ piece: string }>(
-    sql`select encode(substring(raw from ${offset + 1}::int for ${PIECE_BYTES}), 'base64') as piece from inbound_emails where id = ${id} and raw is not null`,
-    'stored-piece',
+  const [row] = await db.read<{ piece: string }>(
+    labelled(
+      'stored-piece',
+      sql`select encode(substring(raw from ${offset + 1}::int for ${PIECE_BYTES}), 'base64') as piece from inbound_emails where id = ${id} and raw is not null`,
+    ),
   )
   if (!row) throw new Error(`Message ${id} was deleted while it was read`)
   return Buffer.from(row.piece, 'base64')

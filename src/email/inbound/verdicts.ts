@@ -1,5 +1,7 @@
 /** What inbound messages were read as: one verdict for each message and thread, written in the transaction of its effect. */
+
 import { type Database, empty, type Sql, sql } from '../../platform/database/database.ts'
+import { labelled } from '../../platform/database/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import { lockedThread, type Thread } from '../queries.ts'
@@ -45,7 +47,7 @@ export async function lockReading(db: Database, id: number, hash: Uint8Array): P
   const { thread } = reading
   if (reading.before || !thread) return reading
   // A release that had no verdicts yet has stored the message.
-  await db.execute(sql`
+  await db.write(sql`
     insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
     values (${id}, ${hash}, ${thread.account_id}, ${thread.space_id}, ${thread.table_id}) on conflict do nothing`)
   return findReading(db, id, hash)
@@ -53,8 +55,10 @@ export async function lockReading(db: Database, id: number, hash: Uint8Array): P
 
 async function findReading(db: Database, id: number, hash: Uint8Array): Promise<ReadVerdict> {
   type Row = Thread & { has_thread: boolean; has_verdict: boolean; before: OpenVerdict }
-  const [row] = await db.query<Row>(
-    sql`
+  const [row] = await db.read<Row>(
+    labelled(
+      'lock-reading',
+      sql`
       with thread as materialized (${lockedThread(hash)}),
       verdict as materialized (
         -- The count is asked for first, and with it the thread is locked.
@@ -64,7 +68,7 @@ async function findReading(db: Database, id: number, hash: Uint8Array): Promise<
       select t.*, t.token_hash is not null as has_thread, v.is_announced is not null as has_verdict,
         json_build_object('verdict', v.verdict, 'reason', v.reason, 'comment_id', v.comment_id, 'is_announced', v.is_announced) as before
       from (select) one left join thread t on true left join verdict v on true`,
-    'lock-reading',
+    ),
   )
   const { has_thread, has_verdict, before, ...thread } = row as Row
   return { thread: has_thread ? thread : undefined, before: has_verdict ? before : undefined }
@@ -89,15 +93,17 @@ export async function saveVerdict(
   { verdict, reason, commentId, key, isAnnounced }: Decision,
   { now, noteRead }: { now: Date; noteRead: Sql | undefined },
 ): Promise<void> {
-  await db.query(
-    sql`
+  await db.write(
+    labelled(
+      'save-verdict',
+      sql`
       with noted as (
         update inbound_deliveries set comment_id = ${commentId}::int where token_hash = ${hash} and message_key = ${key ?? null}::text
       )${noteRead ? sql`, read as (${noteRead})` : empty}
       update inbound_verdicts set verdict = ${verdict}, reason = ${reason}::text, comment_id = ${commentId}::int,
         is_announced = ${isAnnounced}, decided_at = ${formatInstant(now)}::timestamp
       where inbound_email_id = ${id} and token_hash = ${hash}`,
-    'save-verdict',
+    ),
   )
 }
 
@@ -118,8 +124,10 @@ export async function claimDelivery(
   now: Date,
 ): Promise<DeliveryRow | undefined> {
   // An earlier release claimed keys without the id of the message: such a claim is for a message that had arrived before it.
-  const [delivery] = await db.query<DeliveryRow>(
-    sql`
+  const [delivery] = await db.write<DeliveryRow>(
+    labelled(
+      'claim-delivery',
+      sql`
     insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)
     -- A message that began to be read later may have locked the thread before: this one counts as later than all before it.
     values (${token_hash}, ${key}, ${id}, ${isAutomatic}, greatest(${formatInstant(now)}::timestamp,
@@ -127,14 +135,14 @@ export async function claimDelivery(
     on conflict (token_hash, message_key) do update set inbound_email_id = ${id}, auto_reply = excluded.auto_reply
     where d.inbound_email_id = ${id} or (d.inbound_email_id is null and d.created_at >= ${receivedAt}::timestamp)
     returning comment_id, created_at`,
-    'claim-delivery',
+    ),
   )
   return delivery
 }
 
 /** The comment that the message with the same key became, and the id of that message. */
 export async function firstDelivery(db: Database, { token_hash }: Thread, key: string) {
-  const [first] = await db.query<{ id: number | null; comment_id: number | null }>(sql`
+  const [first] = await db.read<{ id: number | null; comment_id: number | null }>(sql`
     select inbound_email_id as id, comment_id from inbound_deliveries where token_hash = ${token_hash} and message_key = ${key}`)
   return first
 }
@@ -142,7 +150,7 @@ export async function firstDelivery(db: Database, { token_hash }: Thread, key: s
 /** Deletes those of the messages that are for no other thread. */
 export async function forgetMessages(db: Database, ids: readonly number[]): Promise<void> {
   if (!ids.length) return
-  await db.execute(sql`
+  await db.write(sql`
     delete from inbound_emails e where id = any(${ids}::int[])
       and not exists (select from inbound_verdicts v where v.inbound_email_id = e.id)`)
 }

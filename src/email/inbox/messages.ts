@@ -26,7 +26,7 @@ export async function list(
 ): Promise<{ rows: InboundMessage[]; total?: number; next_cursor?: string }> {
   const query = JSON.stringify(['inbound', actor.accountId])
   const end = decodeCursor(cursor ?? '', query, settings.secretKeys)
-  const rows = await db.query<InboundMessage>(
+  const rows = await db.read<InboundMessage>(
     sql`
       select e.id, e.received_at, jsonb_build_object('name', coalesce(e.from_name, ''), 'email', coalesce(e.from_email, '')) as "from",
         coalesce(e.subject, '') as subject, coalesce(g.verdict, 'pending') as verdict, g.reason, g.comment_ids
@@ -40,8 +40,7 @@ export async function list(
         where ${administeredBy(actor)} ${end ? sql`and v.inbound_email_id < ${end.id}` : sql``}
         group by 1 order by 1 desc limit ${limit + 1}
       ) g join inbound_emails e on e.id = g.id order by e.id desc`,
-    undefined,
-    signal,
+    { signal },
   )
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
@@ -57,11 +56,10 @@ export async function list(
 const rank = sql`array_position(array['comment', 'bounced', 'automatic', 'duplicate', 'dropped'], v.verdict) nulls first, v.token_hash`
 
 async function countFor(db: Database, actor: Actor, signal: AbortSignal): Promise<number | undefined> {
-  const [counted] = await db.query<{ total: number }>(
+  const [counted] = await db.read<{ total: number }>(
     sql`select count(*)::int as total from (
       select distinct v.inbound_email_id from inbound_verdicts v where ${administeredBy(actor)} limit ${MOST_COUNTED + 1}) found`,
-    undefined,
-    signal,
+    { signal },
   )
   return counted && counted.total <= MOST_COUNTED ? counted.total : undefined
 }
@@ -102,7 +100,7 @@ export async function rawMessage(
   { db, actor, settings }: Context,
   { message_id }: MessageRow,
 ): Promise<{ bytes: number; content: Readable }> {
-  const [stored] = await db.query<{ id: number; bytes: number; head: Buffer; foreign_hashes: Buffer[] }>(sql`
+  const [stored] = await db.read<{ id: number; bytes: number; head: Buffer; foreign_hashes: Buffer[] }>(sql`
     select e.id, octet_length(e.raw) as bytes, substring(e.raw from 1 for ${MAX_HEADER_BYTES}) as head, array(
       select h.token_hash from unnest(e.token_hashes) as h (token_hash)
       where not exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.token_hash = h.token_hash and ${administeredBy(actor)})

@@ -150,7 +150,7 @@ const MOST_ENQUEUED = 10_000
  * dispatcher of this release would stay queued for ever.
  */
 async function enqueueWaiting({ db, jobs }: Deps): Promise<void> {
-  const waiting = await db.query<{ comment_id: number }>(sql`
+  const waiting = await db.read<{ comment_id: number }>(sql`
     select comment_id from outbound_emails o where due_at <= localtimestamp and (leased_until is null or leased_until < localtimestamp)
       and not exists (
         select from pgboss.job j where j.name = ${sendEmail.name} and j.state < 'active' and (j.data->>'comment_id')::int = o.comment_id)

@@ -30,7 +30,7 @@ const PAUSE = sql`least(60 * power(2, least(faults, 10)), 3600) * (0.5 + random(
 
 /** Marks an integration as failing, unless it was changed since the attempt, and tells the admins of its space when it was not before. */
 export async function markFailing({ db, now }: Context, used: UsedIntegration, { message }: Failure): Promise<void> {
-  const [failing] = await db.query<{ label: string; is_new: boolean }>(sql`
+  const [failing] = await db.write<{ label: string; is_new: boolean }>(sql`
     update smtp_integrations set faults = faults + 1, failing_since = coalesce(failing_since, ${formatInstant(now)}::timestamp),
       failing_message = ${message}, paused_until = localtimestamp + ${PAUSE}
     where id = ${used.integration_id} and version = ${used.version} and (paused_until is null or paused_until <= localtimestamp)
@@ -41,7 +41,7 @@ export async function markFailing({ db, now }: Context, used: UsedIntegration, {
     message: `Mail through “${failing.label}” is held back, because its server cannot be used.`,
     summary: message,
   }
-  await db.query(sql`
+  await db.write(sql`
     with notified as (${notifying(adminsOf(used), notice, systemActor, now)}),
     emitted as (${emitting([notificationEvents(sql`notified`)], now)})
     select 1`)
@@ -57,8 +57,8 @@ const adminsOf = ({ account_id, space_id, table_id, record_id }: UsedIntegration
   ) u`
 
 /** Lets the mails of an integration go on at once: its server was reached, or an admin has changed or tested it. */
-export async function resume(db: Pick<Database, 'execute'>, integrationId: number): Promise<void> {
-  await db.execute(sql`
+export async function resume(db: Pick<Database, 'write'>, integrationId: number): Promise<void> {
+  await db.write(sql`
     update smtp_integrations set faults = 0, failing_since = null, failing_message = null, paused_until = null
     where id = ${integrationId} and failing_since is not null`)
 }

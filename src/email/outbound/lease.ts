@@ -3,8 +3,10 @@
  * expires, and another worker repeats the attempt. Just before the end of the content the worker stamps the attempt: from then on the
  * email may arrive, so it is never repeated.
  */
+
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
+import { labelled } from '../../platform/database/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import { DEFAULT_MAX_CONNECTIONS } from '../schema.ts'
 import { patienceEnd } from './faults.ts'
@@ -53,17 +55,17 @@ const isDue = (now: Date): Sql => sql`due_at <= ${formatInstant(now)}::timestamp
  * @returns the leases grouped by connection, each group in the order in which its emails are due
  */
 export async function leaseDue({ db, now, transaction }: Context, load: Load): Promise<Lease[]> {
-  const some = await db.query(sql`select 1 from outbound_emails where ${isDue(now)} limit 1`, 'some-mail-due')
+  const some = await db.read(labelled('some-mail-due', sql`select 1 from outbound_emails where ${isDue(now)} limit 1`))
   if (!some.length) return []
   return transaction(async () => {
     // Two processes that count free connections at the same time would both take them.
     await claim(db)
-    return db.query<Lease>(leasing(now, load), 'lease-mails')
+    return db.write<Lease>(labelled('lease-mails', leasing(now, load)))
   })
 }
 
 /** Waits until no other process claims emails. */
-const claim = (db: Database) => db.query(sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`, 'claim-mails')
+const claim = (db: Database) => db.write(labelled('claim-mails', sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`))
 
 /** The integrations are found one by one in the index, because one of them can have a hundred thousand emails waiting. */
 const leasing = (now: Date, { limit, places, fullAccountIds = [], unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
@@ -146,7 +148,7 @@ export async function leaseNext({ db, now, transaction }: Context, connection: L
   return transaction(async () => {
     // The other emails of the connection may end meanwhile, and another worker must not take it for free.
     await claim(db)
-    return db.query<Lease>(leasingNext(now, connection, most), 'lease-next-mails')
+    return db.write<Lease>(labelled('lease-next-mails', leasingNext(now, connection, most)))
   })
 }
 
@@ -183,7 +185,7 @@ const leased = (leases: readonly Lease[]): Sql => sql`
 
 /** Leaves out an email that another transaction has locked: it is renewed the next time, and the two cannot deadlock. */
 export async function renewLeases(db: Database, leases: readonly Lease[]): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update outbound_emails o set leased_until = localtimestamp + ${LEASE}
     from (
       select o.comment_id from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id and l.lease = o.lease
@@ -204,7 +206,7 @@ const hasTable = sql`exists (
 
 /** Stamps the attempt just before the end of the content is sent, unless its lease has ended meanwhile. @throws LeaseLost */
 export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
-  const stamped = await db.execute(sql`
+  const { changed: stamped } = await db.write(sql`
     update outbound_emails o set attempted_at = localtimestamp
     where comment_id = ${comment_id} and lease = ${lease} and leased_until is not null and attempted_at is null and ${hasTable}`)
   if (!stamped) throw new LeaseLost()
@@ -221,8 +223,10 @@ export async function stampAttempts(
   leases: readonly Lease[],
   withComments: boolean,
 ): Promise<('stamped' | 'lost' | 'locked')[]> {
-  const rows = await db.query<{ comment_id: number; lease: number; is_stamped: boolean }>(
-    sql`
+  const rows = await db.write<{ comment_id: number; lease: number; is_stamped: boolean }>(
+    labelled(
+      'stamp-attempts',
+      sql`
       with mine as materialized (
         select o.comment_id, l.lease, (o.lease = l.lease and o.leased_until is not null and o.attempted_at is null and ${hasTable}) is true as is_stamped
         from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
@@ -231,7 +235,7 @@ export async function stampAttempts(
         update outbound_emails o set attempted_at = localtimestamp from mine m where o.comment_id = m.comment_id and m.is_stamped
       )
       select comment_id, lease, is_stamped from mine`,
-    'stamp-attempts',
+    ),
   )
   const keyOf = ({ comment_id, lease }: Pick<Lease, 'comment_id' | 'lease'>) => `${comment_id} ${lease}`
   const found = new Map(rows.map((row) => [keyOf(row), row.is_stamped ? 'stamped' : 'lost'] as const))
@@ -240,7 +244,7 @@ export async function stampAttempts(
 
 /** Ends leases before their attempts were completed, so that any worker can take the emails again. */
 export async function releaseLeases({ db }: Context, leases: readonly Lease[]): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update outbound_emails o set leased_until = null from ${leased(leases)} where o.comment_id = l.comment_id and o.lease = l.lease`)
 }
 
@@ -249,7 +253,7 @@ export async function releaseLeases({ db }: Context, leases: readonly Lease[]): 
  * that another transaction has locked: they are being stamped, or have ended.
  */
 export async function withdrawLeases(db: Database, integrationId: number): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update outbound_emails o set leased_until = null from (
       select comment_id from outbound_emails
       where smtp_integration_id = ${integrationId} and due_at is not null and leased_until is not null and attempted_at is null
@@ -260,14 +264,14 @@ export async function withdrawLeases(db: Database, integrationId: number): Promi
 
 /** Ends the lease of an email that nothing is to be done for any more. */
 export async function endLease({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update outbound_emails set due_at = null, leased_until = null where comment_id = ${comment_id} and lease = ${lease}`)
 }
 
 /** Takes an email from its worker, if it has one that is not heard of any more, and makes it due at the instant; null: never again. */
 export async function reschedule({ db }: Context, commentId: number, dueAt: Date | null): Promise<void> {
   const at = dueAt && formatInstant(dueAt)
-  await db.execute(sql`
+  await db.write(sql`
     update outbound_emails set due_at = ${at}::timestamp, waiting_since = coalesce(${at}::timestamp, waiting_since),
       leased_until = null, lease = null, attempted_at = null, attempts = 0
     where comment_id = ${commentId}`)
@@ -275,11 +279,13 @@ export async function reschedule({ db }: Context, commentId: number, dueAt: Date
 
 /** Makes those of the emails due that a process of an earlier release has queued. */
 export async function makeDue({ db, now }: Context, commentIds: readonly number[]): Promise<void> {
-  await db.query(
-    sql`
+  await db.write(
+    labelled(
+      'make-due',
+      sql`
       update outbound_emails o set due_at = ${formatInstant(now)}::timestamp from record_comments c
       where o.comment_id = any(${commentIds}::int[]) and o.due_at is null and c.id = o.comment_id
         and c.metadata @? '$.recipients[*] ? (@.status == "queued")'`,
-    'make-due',
+    ),
   )
 }

@@ -1,10 +1,12 @@
 /** Records the outcomes of attempts. Outcomes that arrive at the same time share a transaction. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { movingEmails, updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/concurrency/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
+import { labelled } from '../../platform/database/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import type { RecipientState } from '../metadata.ts'
 import { mails, recipients as recipientStates } from '../metrics.ts'
@@ -99,8 +101,10 @@ async function saveOutcomes(context: Context, attempts: readonly Attempt[], wait
 async function saveDelivered({ db, now }: Context, attempts: readonly Attempt[]): Promise<End[]> {
   const ends = attempts.flatMap((attempt) => (attempt.known ? endOf(attempt.known, attempt, now) : [])).filter(isDelivered)
   if (!ends.length) return []
-  const saved = await db.query<{ comment_id: number }>(
-    sql`
+  const saved = await db.write<{ comment_id: number }>(
+    labelled(
+      'save-delivered',
+      sql`
       with mine as materialized (
         select o.comment_id, x.metadata
         from unnest(${ends.map(({ mail }) => mail.comment_id)}::int[], ${ends.map(({ attempt }) => attempt.lease.lease)}::int[],
@@ -115,7 +119,7 @@ async function saveDelivered({ db, now }: Context, attempts: readonly Attempt[])
         update outbound_emails o set attempts = o.attempts + 1, leased_until = null, due_at = null from mine m where o.comment_id = m.comment_id
       ), ${movingEmails(sql`mine`, now)}
       select comment_id from mine`,
-    'save-delivered',
+    ),
   )
   const ids = new Set(saved.map(({ comment_id }) => comment_id))
   return ends.filter(({ mail }) => ids.has(mail.comment_id))
@@ -193,14 +197,16 @@ async function endAttempts(context: Context, ends: readonly End[]): Promise<void
     .filter(({ isMine }) => isMine)
     .toSorted((a, b) => a.attempt.lease.smtp_integration_id - b.attempt.lease.smtp_integration_id)
   // Without queued recipients the stamp stays: the email is never sent again.
-  await db.query(
-    sql`
+  await db.write(
+    labelled(
+      'end-attempts',
+      sql`
       update outbound_emails o set attempts = o.attempts + case when e.is_counted then 1 else 0 end, leased_until = null, due_at = e.retry_at::timestamp,
         attempted_at = case when e.retry_at is null then o.attempted_at end
       from unnest(${mine.map(({ mail }) => mail.comment_id)}::int[], ${mine.map(({ attempt }) => isCounted(attempt.outcome))}::boolean[],
         ${mine.map(({ retryAt }) => retryAt && formatInstant(retryAt))}::text[]) e (comment_id, is_counted, retry_at)
       where o.comment_id = e.comment_id`,
-    'end-attempts',
+    ),
   )
   for (const { mail, attempt, retryAt } of mine) {
     const { fault, others } = attempt.outcome

@@ -28,7 +28,7 @@ export async function notifyOfBounces({ db, now }: Context, email: OutboundMail,
     select u.id as user_id, ${account_id}::int as account_id, ${space_id}::int as space_id, ${table_id}::int as table_id,
       ${record_id}::int as record_id, null::int as task_id
     from users u where u.id = ${email.request.userId} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)}`
-  await db.query(sql`
+  await db.write(sql`
     with notified as (${notifying(sender, notice, systemActor, now)}),
     emitted as (${emitting([notificationEvents(sql`notified`)], now)})
     select 1`)

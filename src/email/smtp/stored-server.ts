@@ -17,7 +17,7 @@ export interface ServerRow {
 
 /** The server of the integration; undefined when the integration has been deleted. */
 export async function readServer(db: Database, id: number): Promise<ServerRow | undefined> {
-  const [row] = await db.query<ServerRow>(
+  const [row] = await db.read<ServerRow>(
     sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`,
   )
   return row

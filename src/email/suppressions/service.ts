@@ -1,9 +1,11 @@
 /** Addresses to which an account sends no more mail, because a mail to them bounced for good, or its recipient complained. */
+
 import { audit } from '../../audit/log.ts'
 import type { Resource } from '../../platform/access/authorize.ts'
 import { OTHER_SPACE } from '../../platform/access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
+import { shortRead } from '../../platform/database/statement.ts'
 import { forbidden, notFound } from '../../platform/http/errors.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import type { Failure } from '../smtp/failure.ts'
@@ -33,7 +35,7 @@ export async function suppress(
   reason: SuppressionReason,
 ): Promise<void> {
   for (const email of emails.map((email) => email.toLowerCase()).sort())
-    await db.execute(sql`
+    await db.write(sql`
       insert into email_suppressions as s (account_id, email, reason, comment_id, created_at)
       values (${account_id}, ${email}, ${reason}, ${comment_id}, ${formatInstant(now)}::timestamp)
       on conflict (account_id, email) do update set reason = excluded.reason, comment_id = excluded.comment_id
@@ -42,7 +44,7 @@ export async function suppress(
 
 /** Newest first. `comment_id` is the mail that caused it, if the caller may read it. */
 export async function list({ db, actor }: Context, { limit, offset }: SuppressionQuery): Promise<{ rows: Suppression[]; total: number }> {
-  const rows = await db.query<Suppression & { total: number }>(sql`
+  const rows = await db.read<Suppression & { total: number }>(sql`
     select x.email, x.reason, x.created_at as since, c.id as comment_id, count(*) over () as total
     from email_suppressions x
     left join record_comments c on c.id = x.comment_id and (${actor.isOwner} or exists (
@@ -56,7 +58,7 @@ export async function list({ db, actor }: Context, { limit, offset }: Suppressio
 export async function remove(context: Context, email: string): Promise<void> {
   const { db, actor } = context
   await context.transaction(async () => {
-    const [removed] = await db.query<{ id: number; reason: SuppressionReason }>(sql`
+    const [removed] = await db.write<{ id: number; reason: SuppressionReason }>(sql`
       delete from email_suppressions where account_id = ${actor.accountId} and email = ${email.toLowerCase()} returning id, reason`)
     if (!removed) throw notFound('Suppression')
     await audit(context, 'suppression.removed', { id: removed.id, detail: { reason: removed.reason } })
@@ -71,11 +73,13 @@ const CAUSES: Record<SuppressionReason, string> = {
 
 /** Why mail to some of the addresses is not sent, by address in lower case. */
 export async function suppressedAmong(db: Database, accountId: number, emails: readonly string[]): Promise<Map<string, Failure>> {
-  const rows = await db.readShort<{ email: string; reason: SuppressionReason; since: string }>(
-    sql`
+  const rows = await db.read<{ email: string; reason: SuppressionReason; since: string }>(
+    shortRead(
+      'suppressed-among',
+      sql`
       select email, reason, created_at as since from email_suppressions
       where account_id = ${accountId} and email = any(${emails.map((email) => email.toLowerCase())}::text[])`,
-    'suppressed-among',
+    ),
   )
   const failureOf = (reason: SuppressionReason, since: string): Failure => ({
     kind: 'permanent',

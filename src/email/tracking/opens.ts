@@ -59,7 +59,7 @@ interface Shown {
 
 /** @returns the emails that were shown for the first time among these, in the order of their ids: all lock them in this order */
 function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<Shown[]> {
-  return db.query<Shown>(sql`
+  return db.write<Shown>(sql`
     with seen as (
       select * from unnest(${seen.map(({ token }) => tokenHash(token))}::bytea[], ${seen.map(classOf)}::text[],
         ${seen.map(agentOf)}::text[], ${seen.map(({ at }) => formatInstant(at))}::timestamp[], ${seen.map(({ isHead }) => !isHead)}::bool[])
@@ -87,7 +87,7 @@ const agentOf = ({ userAgent }: PixelRequest) => userAgent.replaceAll('\0', '').
 
 /** The requests for the pixel of an email, oldest first. */
 export async function listOpens({ db }: Context, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
-  const rows = await db.query<Open>(sql`select opened_at, class, user_agent from email_opens where comment_id = ${comment_id} order by id`)
+  const rows = await db.read<Open>(sql`select opened_at, class, user_agent from email_opens where comment_id = ${comment_id} order by id`)
   return { rows, total: rows.length }
 }
 

@@ -23,12 +23,12 @@ export async function dropOfField(context: Context, { table_id, field_id }: { ta
 async function dropSome({ db, now, transaction }: Context, tableId: number, fieldId: string, after: string): Promise<string | undefined> {
   return transaction(async () => {
     // The lock keeps the table from being deleted now: `holdersOf` does not read the cells of a deleted one, which may be restored.
-    const [table] = await db.query(sql`
+    const [table] = await db.read(sql`
       select from tables t join spaces s on s.id = t.space_id
       where t.id = ${tableId} and t.deleted_at is null and s.deleted_at is null for share`)
     if (!table) return undefined
-    await db.execute(sql`set local statement_timeout = '120s'`)
-    const files = await db.query<OwnedFile>(sql`
+    await db.write(sql`set local statement_timeout = '120s'`)
+    const files = await db.read<OwnedFile>(sql`
       select f.path, f.table_id, f.task_id from stored_files f
       where f.table_id = ${tableId} and f.task_id is null and f.dropped_at is null and f.path > ${after} order by f.path limit ${AT_ONCE}`)
     // Files in use are not locked, because callers who write their records would wait for this transaction.

@@ -21,14 +21,14 @@ export async function listDropped(
   spaceId: number,
   { since, keepDays, limit, offset }: { since: Date; keepDays: number; limit: number; offset: number },
 ): Promise<DroppedFile[]> {
-  return db.query<DroppedFile>(sql`
+  return db.read<DroppedFile>(sql`
     select f.path, f.name, f.size, f.type, ${placeOfFile.table} as table_id, ${placeOfFile.record} as record_id, f.task_id, f.field_id,
       f.dropped_at, f.dropped_at + make_interval(days => ${keepDays}::int) as dropped_until
     ${droppedIn(spaceId, since)} order by f.dropped_at desc, f.path limit ${limit} offset ${offset}`)
 }
 
 export async function countDropped(db: Database, spaceId: number, since: Date): Promise<number> {
-  const [found] = await db.query<{ total: number }>(sql`select count(*)::int as total ${droppedIn(spaceId, since)}`)
+  const [found] = await db.read<{ total: number }>(sql`select count(*)::int as total ${droppedIn(spaceId, since)}`)
   return found?.total ?? 0
 }
 
@@ -52,7 +52,7 @@ export async function findRestorable(
   actor: { accountId: number; userId: number },
   since: Date,
 ): Promise<RestorableFile | undefined> {
-  const [file] = await db.query<RestorableFile>(sql`
+  const [file] = await db.read<RestorableFile>(sql`
     select f.name, f.path, f.size, f.type, f.host, s.id as space_id, ${placeOfFile.table} as table_id, ${placeOfFile.record} as record_id,
       f.task_id, f.field_id, f.comment_id, m.role as member_role, f.dropped_at is not null as is_dropped
     from stored_files f ${placeOfFile.tasks} left join tables t on t.id = ${placeOfFile.table}

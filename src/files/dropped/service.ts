@@ -67,7 +67,7 @@ async function putIntoCell(context: Context, file: RestorableFile, entry: File):
   // The record is locked before the file. Changes of cells lock in the same order, which prevents deadlocks.
   const [record] = await db
     .records(table_id)
-    .query<{ version: number }>(sql`select version from ${recordsOf(table_id)} where id = ${record_id} for update`)
+    .read<{ version: number }>(sql`select version from ${recordsOf(table_id)} where id = ${record_id} for update`)
   if (!record) return false
   await lockForRestore(db, entry.path)
   const { id, name, space_id, account_id, version } = definition

@@ -1,6 +1,8 @@
 /** What an account stores, and its limit. */
+
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
+import { labelled } from '../../platform/database/statement.ts'
 import { AppError } from '../../platform/http/errors.ts'
 import { totalOfAll } from '../../tables/row-counts.ts'
 import type { Usage } from './schema.ts'
@@ -11,7 +13,7 @@ const MB = 1_048_576
 export async function usage(context: Context): Promise<Usage> {
   const { db, actor, settings } = context
   const { files, bytes } = await storedBy(db, actor.accountId)
-  const [counts] = await db.query<{ tasks: number; mails: number }>(sql`
+  const [counts] = await db.read<{ tasks: number; mails: number }>(sql`
     select (select count(*) from tasks where account_id = ${actor.accountId}) as tasks,
       (select count(*) from record_comments where account_id = ${actor.accountId} and type <> 'comment') as mails`)
   const limit = settings.storageLimitMb === undefined ? null : settings.storageLimitMb * MB
@@ -20,16 +22,18 @@ export async function usage(context: Context): Promise<Usage> {
 
 /** The stored files of the account, dropped ones and uploads included, because they take room until they are deleted. */
 async function storedBy(db: Database, accountId: number): Promise<{ files: number; bytes: number }> {
-  const [stored] = await db.query<{ files: number; bytes: number }>(
-    sql`select coalesce(sum(files), 0)::int8 as files, coalesce(sum(bytes), 0)::int8 as bytes
+  const [stored] = await db.read<{ files: number; bytes: number }>(
+    labelled(
+      'files:stored-by',
+      sql`select coalesce(sum(files), 0)::int8 as files, coalesce(sum(bytes), 0)::int8 as bytes
       from file_tallies where account_id = ${accountId}`,
-    'files:stored-by',
+    ),
   )
   return stored ?? { files: 0, bytes: 0 }
 }
 
 async function recordsOfAccount({ db, actor, signal }: Context): Promise<number> {
-  const tables = await db.query<{ id: number }>(sql`
+  const tables = await db.read<{ id: number }>(sql`
     select t.id from tables t join spaces s on s.id = t.space_id
     where t.account_id = ${actor.accountId} and t.deleted_at is null and s.deleted_at is null order by t.id`)
   const ids = tables.map(({ id }) => id)
@@ -49,7 +53,7 @@ export async function withinLimit(context: Context, accountId: number, size: num
   const limitMb = settings.storageLimitMb
   if (limitMb === undefined || actor.kind === 'system') return insert()
   await db.transaction(async () => {
-    await db.query(sql`select pg_advisory_xact_lock(${STORING}::int, ${accountId}::int)`)
+    await db.write(sql`select pg_advisory_xact_lock(${STORING}::int, ${accountId}::int)`)
     await requireSpace(db, accountId, size, limitMb)
     await insert()
   })
@@ -75,13 +79,13 @@ const MANY_TALLIES = 200
 
 /** Replaces many tallies of an account by one. Only the rows that the statement sees are replaced, so that no upload waits. */
 export async function sumUpTallies({ db, transaction }: Context): Promise<void> {
-  const due = await db.query<{ account_id: number }>(
+  const due = await db.read<{ account_id: number }>(
     sql`select account_id from file_tallies group by account_id having count(*) > ${MANY_TALLIES} order by account_id`,
   )
   for (const { account_id } of due) {
     await transaction(async () => {
-      await db.query(sql`select pg_advisory_xact_lock(${STORING}::int, ${account_id}::int)`)
-      await db.execute(sql`
+      await db.write(sql`select pg_advisory_xact_lock(${STORING}::int, ${account_id}::int)`)
+      await db.write(sql`
         with summed as (delete from file_tallies where account_id = ${account_id} returning files, bytes)
         insert into file_tallies (account_id, files, bytes) select ${account_id}, sum(files), sum(bytes) from summed having count(*) > 0`)
     })

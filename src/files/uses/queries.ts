@@ -52,7 +52,7 @@ export async function usedPaths(db: Database, paths: readonly string[]): Promise
     return { path, table_id: table ? Number(table) : null, task_id: task ? Number(task) : null }
   })
   const used = new Set((await holdersOf(db, files)).keys())
-  const deleted = await db.query<{ id: number }>(sql`
+  const deleted = await db.read<{ id: number }>(sql`
     select t.id from tables t join spaces s on s.id = t.space_id
     where t.id::text = any(${files.map(({ table_id }) => String(table_id))}::text[])
       and (t.deleted_at is not null or s.deleted_at is not null)`)
@@ -72,12 +72,12 @@ interface Walked {
 /** The rows without files count as well: a statement that looked for the next ones with files could read a large table to its end. */
 async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: number, on: RecordsNode = db): AsyncGenerator<FaultyUse[]> {
   for (let after = 0; ; ) {
-    const [some] = await on.query<{ last: number | null; has_files: boolean | null }>(sql`
+    const [some] = await on.read<{ last: number | null; has_files: boolean | null }>(sql`
       select max(walked.id) as last, bool_or(walked.has_files) as has_files
       from (select id, (${hasFiles}) as has_files from ${from} where id > ${after} order by id limit ${atOnce}) walked`)
     if (!some || some.last === null) return
     const uses = select(sql`from ${from} where id > ${after} and id <= ${some.last}`)
-    if (some.has_files) yield await db.query<FaultyUse>(faulty(JSON.stringify(await on.query(uses))))
+    if (some.has_files) yield await db.read<FaultyUse>(faulty(JSON.stringify(await on.read(uses))))
     after = some.last
   }
 }
@@ -105,7 +105,7 @@ const faulty = (uses: string): Sql => sql`
 /** The tables that have fields for files. Those of a deleted table are walked through once it is restored. */
 export async function* tablesWithFiles(db: Database): AsyncGenerator<TableDef> {
   for (let after = 0; ; ) {
-    const ids = await db.query<{ id: number }>(
+    const ids = await db.read<{ id: number }>(
       sql`select id from tables where id > ${after} and deleted_at is null order by id limit ${TABLES_AT_ONCE}`,
     )
     const last = ids.at(-1)

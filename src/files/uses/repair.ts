@@ -21,7 +21,7 @@ export async function findUnused(context: Context, files: readonly SearchedFile[
   const { db, transaction } = context
   // The search takes seconds, and what it finds is locked only afterwards: nobody waits for it as long as every file is in use.
   const suspects = await transaction(async () => {
-    await db.execute(longScans)
+    await db.write(longScans)
     const used = await holdersOf(db, files)
     return files.filter(({ path }) => !used.has(path))
   })
@@ -33,9 +33,9 @@ type SearchedFile = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
 /** Searches for the files once more while nobody can change their uses. */
 async function confirmUnused({ db, now, transaction }: Context, files: readonly SearchedFile[], drops: boolean): Promise<string[]> {
   return transaction(async () => {
-    await db.execute(longScans)
+    await db.write(longScans)
     // The cells of a deleted table are not searched. The lock keeps the tables from being deleted now.
-    const tables = await db.query<{ id: number; is_deleted: boolean }>(sql`
+    const tables = await db.read<{ id: number; is_deleted: boolean }>(sql`
       select t.id, t.deleted_at is not null or s.deleted_at is not null as is_deleted from tables t join spaces s on s.id = t.space_id
       where t.id = any(${files.flatMap(({ table_id }) => table_id ?? [])}::int[]) order by t.id for share`)
     const deleted = new Set(tables.flatMap(({ id, is_deleted }) => (is_deleted ? id : [])))
@@ -72,7 +72,7 @@ export async function holdUsed(
 ): Promise<string[]> {
   if (!files.length) return []
   return transaction(async () => {
-    await db.execute(longScans)
+    await db.write(longScans)
     const paths = files.map(({ path }) => path)
     await lockFiles(db, paths)
     const [present, used] = [await namedKeys(db, paths), await holdersOf(db, files)]
@@ -103,7 +103,7 @@ async function insertRow(context: Context, use: FaultyUse): Promise<boolean> {
   const place =
     task_id === null ? { account_id, space_id: space_id ?? 0, table_id: table_id ?? 0, record_id: record_id ?? 0 } : { account_id, task_id }
   return transaction(async () => {
-    await db.execute(longScans)
+    await db.write(longScans)
     if ((await namedKeys(db, [path])).has(path)) return true
     if (!(await holdersOf(db, placesOf([use]))).has(path)) return false
     const facts = { createdBy: null, now, isHeld: true, sha256: found.sha256, detectedType }

@@ -1,6 +1,7 @@
 /** The statement of an access check. It is composed once for all that its text depends on (composed-once.ts). */
 import { composedOnce } from '../database/composed-once.ts'
-import { type Database, empty, type Sql, type Statement, sql } from '../database/database.ts'
+import { type Database, empty, type Sql, sql } from '../database/database.ts'
+import type { Statement } from '../database/statement.ts'
 import { memo } from '../memo.ts'
 import { formatInstant } from '../time/time.ts'
 import { type Actor, type KnownCredentials, principalBy } from './authenticate.ts'

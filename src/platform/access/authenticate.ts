@@ -1,6 +1,8 @@
 /** Authentication: credentials become an actor. Keys and sessions select the same columns, those of the principal `p`. */
+
 import { BlockList, isIPv6 } from 'node:net'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
+import { shortRead } from '../database/statement.ts'
 import { type AppError, unauthorized } from '../http/errors.ts'
 import { formatInstant } from '../time/time.ts'
 import { plainAddress } from './network.ts'
@@ -81,7 +83,7 @@ export interface Authentication extends Claim {
  */
 export async function authenticate(asking: Authentication): Promise<Actor> {
   const { kind, tokenHash } = knownCredentials(asking)
-  const [row] = await asking.db.readShort<PrincipalRow>(principalBy(kind, sql`${tokenHash}`), 'who')
+  const [row] = await asking.db.read<PrincipalRow>(shortRead('who', principalBy(kind, sql`${tokenHash}`)))
   const principal = verified(row, asking)
   const actor = actorOf(principal)
   await asking.onAuthenticated(actor, { lastSeenAt: principal.p_last_seen_at })

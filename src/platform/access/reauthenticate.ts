@@ -1,6 +1,7 @@
 /** Checks again the credentials of callers that hold a stream open. */
 
 import { type Database, sql } from '../database/database.ts'
+import { labelled } from '../database/statement.ts'
 import { type Actor, actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authenticate.ts'
 
 export interface StreamCaller {
@@ -12,10 +13,12 @@ export interface StreamCaller {
 export async function reauthenticate(db: Database, callers: readonly StreamCaller[], now: Date): Promise<(Actor | undefined)[]> {
   const hashes = (kind: 'key' | 'session') =>
     callers.flatMap(({ credentials }) => (credentials.kind === kind ? [credentials.tokenHash] : []))
-  const rows = await db.query<PrincipalRow & { hash: string }>(
-    sql`${ofKey(sql`any(${hashes('key')}::bytea[])`, sql`encode(k.token_hash, 'hex') as hash,`)}
+  const rows = await db.read<PrincipalRow & { hash: string }>(
+    labelled(
+      'who:guests',
+      sql`${ofKey(sql`any(${hashes('key')}::bytea[])`, sql`encode(k.token_hash, 'hex') as hash,`)}
       union all ${ofSession(sql`any(${hashes('session')}::bytea[])`, sql`encode(s.token_hash, 'hex') as hash,`)}`,
-    'who:guests',
+    ),
   )
   const found = new Map(rows.map((row) => [row.hash, row]))
   return callers.map(({ credentials, ip }) => {

@@ -31,7 +31,7 @@ export async function requireRequester<Row extends object>(
 ): Promise<{ actor: Actor; row: Row } | undefined> {
   if (user_id === null && api_key_id === null) return undefined
   const principal = api_key_id === null ? ofUser(sql`u.id = ${user_id}`) : ofKeys(sql`k.id = ${api_key_id}`)
-  const [found] = await db.query<PrincipalRow & Row>(
+  const [found] = await db.read<PrincipalRow & Row>(
     sql`select p.*, t.* from (${principal}) p left join lateral (${resource.select(ids, db)}) t on true`,
   )
   if (!found) throw forbidden(api_key_id === null ? lost('the user was deleted') : lost('the API key was deleted'))

@@ -2,7 +2,8 @@
  * Statements whose text is composed once. To compose 2 KB of SQL for each request, and to look up the statement by a new text, costs as
  * much as sending it.
  */
-import type { Sql, Statement } from './database.ts'
+import type { Sql } from './database.ts'
+import type { Statement } from './statement.ts'
 
 /** Gives the statement with the values of a run. */
 export type Composed<Values> = (values: Values) => Statement

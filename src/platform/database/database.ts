@@ -9,7 +9,6 @@ import type { ObserveStatement } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
 import {
   MAX_LIFETIME_SECONDS,
-  type NamedTrailingRead,
   openQueryQueue,
   poolSettings,
   runStatement,
@@ -20,15 +19,9 @@ import {
 import { limitOfList, limitOfRecords, type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
-import {
-  NOTHING_ELSEWHERE,
-  type Placement,
-  type RecordsDatabase,
-  recordsOnNode,
-  type Statement,
-  type TrailingRead,
-} from './records-plane.ts'
+import { NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode } from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
+import { type PageOptions, type ReadOptions, type Statement, type Written, written } from './statement.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { inNewTransaction, openTransaction, type Transaction } from './transactions.ts'
 
@@ -37,7 +30,6 @@ const { DbNull, empty, join, raw, sql } = createRequire(import.meta.url)('@prism
 // `sql` binds every value; fragments compose. `DbNull` sets a JSON column to NULL; Prisma does not accept a plain null for it.
 export { DbNull, empty, join, raw, sql }
 export type Sql = runtime.Sql
-export type { TrailingRead, Statement }
 
 /** The name as a quoted identifier. Names come from the field list or the code, never directly from a caller. */
 export function ident(name: string): Sql {
@@ -48,24 +40,9 @@ export function ident(name: string): Sql {
 /** The name of the table that holds the records: `"t101".records`. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
-/** The group (`writeShort`) of writes of a table's records, and of what is on them. */
-export const writesOfTable = (tableId: number): string => `table ${tableId}`
-/** The group of an account's writes that are on no record. */
-export const writesOfAccount = (accountId: number): string => `account ${accountId}`
-
 export interface Database extends RecordsDatabase {
-  /**
-   * Like `queryPrinted`, for a page of a list that is not of records.
-   * @throws AppError 400 with more than 32 MB, of which no more is read then
-   */
-  listPrinted(statement: Statement, label: string): Promise<PrintedRows>
   /** Runs `fn` in a transaction. All statements inside, also Prisma's, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: () => Promise<T>): Promise<T>
-  /**
-   * Runs `fn` as `transaction` does, without the round trips of BEGIN and COMMIT: it must run exactly one statement. In an open transaction it
-   * joins that one.
-   */
-  oneStatement<T>(fn: () => Promise<T>): Promise<T>
   /** The handle for statements on the records of the table and of others in its space, which name no system table; usually this database. */
   records(tableId: number): RecordsDatabase
   /**
@@ -121,15 +98,6 @@ export interface DatabaseLoad {
   queries: { running: number; waiting: number }
 }
 
-interface RunOptions {
-  group?: string
-  isPrinted?: boolean
-  signal?: AbortSignal | undefined
-  trailing?: TrailingRead | undefined
-  /** True for a page of a list that is not of records. */
-  isList?: boolean
-}
-
 /** Twice the longest time of a statement. */
 const SILENT_MS = 20_000
 
@@ -160,72 +128,83 @@ export function openDatabase(
   const groupedWrites = new GroupedWrites(pool, observe)
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
-  async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
-    const result = await dispatch({ text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }, options)
-    if (watched && text.includes(watched.marker)) {
-      const transaction = openTransaction()
+  async function read<Row>(statement: Statement, { signal }: ReadOptions = {}): Promise<Row[]> {
+    const { rows } = await (statement.isShort ? readShort(statement, false) : readLong(prepared.named(statement), signal))
+    return rows as Row[]
+  }
+
+  async function page(statement: Statement, options: PageOptions = {}): Promise<PrintedRows> {
+    const { rows } = await (statement.isShort ? readShort(statement, true) : readPage(prepared.named(statement), options))
+    return rows as unknown as PrintedRows
+  }
+
+  async function write<Row>(statement: Statement): Promise<Written<Row>> {
+    const { rows, rowCount } = await writeNamed(prepared.named(statement), statement.group)
+    const transaction = openTransaction()
+    if (watched && statement.text.includes(watched.marker)) {
       if (transaction) transaction.wroteMarker = true
       else watched.committed()
     }
-    return result
+    return written(rows, rowCount)
   }
 
-  async function dispatch(statement: Named, { group, isPrinted, signal, trailing, isList }: RunOptions): Promise<pg.QueryResult> {
-    const { name, text, values } = statement
+  /** Every small request waits for this, so it takes as few promises as it can. */
+  async function readShort(statement: Statement, isPrinted: boolean): Promise<pg.QueryResult> {
+    const { name, text, values } = prepared.named(statement)
     const transaction = openTransaction()
-    if (group !== undefined && name && !transaction) return groupedWrites.run(group, { name, text, values })
-    if (transaction) return transaction.run(statement, isPrinted)
-    if (signal) return readInSlot(statement, signal, isPrinted, trailing && named(trailing))
-    if (isList)
-      return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, isPrinted, limitOfList(cancel)))
-    return runStatement(pool, statement, isPrinted)
+    const shared = name !== undefined && !transaction && (await pipelinedReads.run({ name, text, values }, isPrinted))
+    return shared || (transaction ?? pooled).run({ name, text, values }, isPrinted)
   }
 
-  /** Runs the statement in one of the slots for queries, on a connection of its own. */
-  function readInSlot(statement: Named, signal: AbortSignal, isPrinted = false, next?: NamedTrailingRead): Promise<pg.QueryResult> {
-    const read = () =>
-      withConnection(pool, signal, (connected, cancel) => {
-        if (!isPrinted) return runStatement(connected, statement)
-        const limit = limitOfRecords(cancel)
-        return next ? runWithTrailing(connected, statement, next, limit) : runStatement(connected, statement, true, limit)
-      })
-    return queries.run(currentAccount(), read, { signal, refusal: tooBusy })
+  const pooled = { run: (statement: Named, isPrinted: boolean) => runStatement(pool, statement, isPrinted) }
+
+  function readLong(statement: Named, signal: AbortSignal | undefined): Promise<pg.QueryResult> {
+    const transaction = openTransaction()
+    if (transaction) return transaction.run(statement)
+    return signal ? inSlot(signal, (connected) => runStatement(connected, statement)) : runStatement(pool, statement)
   }
 
-  function named({ statement: { text, values }, label, answered }: TrailingRead): NamedTrailingRead | undefined {
-    const name = prepared.nameOf(label, text)
-    return name === undefined ? undefined : { statement: { name, text, values }, answered }
+  function readPage(statement: Named, { signal, trailing, isPart }: PageOptions): Promise<pg.QueryResult> {
+    const transaction = openTransaction()
+    if (transaction) return transaction.run(statement, true)
+    if (isPart) return runStatement(pool, statement, true)
+    if (!signal)
+      return withConnection(pool, undefined, (connected, cancel) => runStatement(connected, statement, true, limitOfList(cancel)))
+    const next = trailing && prepared.trailing(trailing)
+    return inSlot(signal, (connected, cancel) => {
+      const limit = limitOfRecords(cancel)
+      return next ? runWithTrailing(connected, statement, next, limit) : runStatement(connected, statement, true, limit)
+    })
   }
 
-  /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
-  async function readShort({ text, values }: Statement, label: string, isPrinted = false): Promise<unknown> {
-    const name = prepared.nameOf(label, text)
-    const isShared = name !== undefined && !openTransaction()
-    const read = isShared && (await pipelinedReads.run({ name, text, values }, isPrinted))
-    return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
+  function writeNamed(statement: Named, group: string | undefined): Promise<pg.QueryResult> {
+    const transaction = openTransaction()
+    if (transaction) return transaction.run(statement)
+    const { name, text, values } = statement
+    return group !== undefined && name ? groupedWrites.run(group, { name, text, values }) : runStatement(pool, statement)
   }
+
+  /** Runs a statement that may take long in one of the slots for these, on a connection of its own. */
+  const inSlot = (signal: AbortSignal, use: Parameters<typeof withConnection<pg.QueryResult>>[2]): Promise<pg.QueryResult> =>
+    queries.run(currentAccount(), () => withConnection(pool, signal, use), { signal, refusal: tooBusy })
 
   const committed = ({ wroteMarker }: Transaction) => {
     if (wroteMarker) watched?.committed()
   }
 
+  /** Runs `fn`, which runs one statement, in a transaction without the round trips of BEGIN and COMMIT, or in the open one. */
+  const inOneStatement = <T>(fn: () => Promise<T>): Promise<T> =>
+    openTransaction() ? fn() : inNewTransaction(pool, fn, { committed, isOneStatement: true })
+
   return {
-    query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
-      (await run(statement, label, { signal })).rows as Row[],
-    queryPrinted: async (statement, label, signal, trailing) =>
-      (await run(statement, label, { signal, isPrinted: true, trailing })).rows as unknown as PrintedRows,
-    listPrinted: async (statement, label) =>
-      (await run(statement, label, { isPrinted: true, isList: true })).rows as unknown as PrintedRows,
-    readShort: <Row>(statement: Statement, label: string) => readShort(statement, label) as Promise<Row[]>,
-    readShortPrinted: (statement, label) => readShort(statement, label, true) as Promise<PrintedRows>,
-    writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
-    execute: async (statement) => (await run(statement)).rowCount ?? 0,
+    read,
+    page,
+    write,
     transaction: <T>(fn: () => Promise<T>) => (openTransaction() ? fn() : inNewTransaction(pool, fn, { committed })),
-    oneStatement: <T>(fn: () => Promise<T>) => (openTransaction() ? fn() : inNewTransaction(pool, fn, { committed, isOneStatement: true })),
     records(tableId) {
       const node = placement.nodeOf(tableId)
       // `this` may be the database with reads on replicas.
-      return node ? recordsOnNode(this, node) : this
+      return node ? recordsOnNode(this, node, inOneStatement) : this
     },
     isElsewhere: (tableId) => placement.nodeOf(tableId) !== undefined,
     get hasNodes() {

@@ -7,8 +7,8 @@ import { type Database, raw, sql } from './database.ts'
  * @param value as PostgreSQL prints it: `200ms`
  */
 export async function setLocal(db: Database, setting: 'lock_timeout' | 'enable_seqscan', value: string): Promise<void> {
-  if (!db.hasNodes) return void (await db.query(sql`select set_config(${setting}, ${value}, true)`))
+  if (!db.hasNodes) return void (await db.write(sql`select set_config(${setting}, ${value}, true)`))
   // Citus repeats on the nodes what is set by SET LOCAL, and not what is set by the function.
-  await db.execute(raw("set local citus.propagate_set_commands = 'local'"))
-  await db.execute(raw(`set local ${setting} = '${value}'`))
+  await db.write(raw("set local citus.propagate_set_commands = 'local'"))
+  await db.write(raw(`set local ${setting} = '${value}'`))
 }

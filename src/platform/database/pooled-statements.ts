@@ -5,7 +5,7 @@ import { ownPart } from '../processes/own-part.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { keepRefusals } from './nodes/refusals.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
-import { hasTooManyPrepared, type Named, type NamedStatement, type PageLimit, runPrepared, runPrinted } from './prepared-statements.ts'
+import { hasTooManyPrepared, type Named, type NamedTrailingRead, type PageLimit, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent } from './silent-connections.ts'
 import { runPrintedThen } from './statement-groups.ts'
 
@@ -54,12 +54,6 @@ export function watchConnections(pool: pg.Pool, { observe, silentMs }: { observe
 export function openQueryQueue(size: number): FairQueue {
   const slots = Math.max(1, size - KEPT_FREE)
   return new FairQueue({ slots, slotsOfAccount: Math.max(1, slots - KEPT_FREE), ...QUERY_WAITS })
-}
-
-/** A read that follows a printed statement on its connection. */
-export interface NamedTrailingRead {
-  statement: NamedStatement
-  answered(rows: unknown[]): void
 }
 
 /** Runs the printed statement with the read that follows, in one round trip. */

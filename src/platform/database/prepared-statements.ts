@@ -6,6 +6,7 @@ import { AppError } from '../http/errors.ts'
 import { memo } from '../memo.ts'
 import { type DataRow, PrintedRows } from './printed-rows.ts'
 import { type ColumnDescription, RowReader } from './row-reader.ts'
+import type { Statement, TrailingRead } from './statement.ts'
 
 /** PostgreSQL keeps a prepared statement as long as its connection, so only the texts that were used last are prepared … */
 const MAX_PREPARED = 200
@@ -40,6 +41,17 @@ export class PreparedNames {
     return use.count >= PREPARED_FROM_USE ? use.name : undefined
   }
 
+  /** The statement with its name, if it has a label and is not rare. */
+  named({ text, values, label }: Statement): Named {
+    return { text, values, name: label === undefined ? undefined : this.nameOf(label, text) }
+  }
+
+  /** The read with its name; undefined while it is rare. */
+  trailing({ statement, answered }: TrailingRead): NamedTrailingRead | undefined {
+    const { name, text, values } = this.named(statement)
+    return name === undefined ? undefined : { statement: { name, text, values }, answered }
+  }
+
   #add(label: string, text: string): Use {
     const use = { name: createHash('sha1').update(`${label} ${text}`).digest('base64url'), count: 0 }
     const uses = this.#uses.get(text) ?? new BoundedMap<string, Use>(MAX_LABELS)
@@ -54,6 +66,12 @@ export interface NamedStatement {
   name: string
   text: string
   values: unknown[]
+}
+
+/** A read that runs behind a printed statement on its connection. */
+export interface NamedTrailingRead {
+  statement: NamedStatement
+  answered(rows: unknown[]): void
 }
 
 /** A row description. */

@@ -15,8 +15,8 @@ export interface PlanNode {
 }
 
 /** The plan of the server that has the records, with the names of tables and indexes as the service knows them. */
-export async function planOf(db: Pick<RecordsNode, 'query'>, statement: Sql): Promise<PlanNode | undefined> {
-  const [row] = await db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${statement}`)
+export async function planOf(db: Pick<RecordsNode, 'read'>, statement: Sql): Promise<PlanNode | undefined> {
+  const [row] = await db.read<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${statement}`)
   const plan = row?.['QUERY PLAN'][0].Plan
   const [task] = plan?.['Distributed Query']?.Job.Tasks ?? []
   return task ? withoutShards(task['Remote Plan'][0][0].Plan) : plan

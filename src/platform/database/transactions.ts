@@ -100,7 +100,6 @@ export class Transaction {
   }
 
   async #runAlone(statement: Named, isPrinted: boolean): Promise<pg.QueryResult> {
-    if (this.#begun) throw new Error('A transaction of one statement runs no second one')
     this.#begun = this.#connect()
     return runStatement(await this.#begun, statement, isPrinted)
   }

@@ -20,7 +20,7 @@ export function mountHealth(app: FastifyInstance, { db, jobs, storage, replicas 
 
   const needed = readMigrations().map(({ name }) => name)
   const checks = {
-    database: sharedCheck(() => db.query(sql`select 1`)),
+    database: sharedCheck(() => db.read(sql`select 1`)),
     migrations: sharedCheck(() => isMigrated(db, needed)),
     queue: sharedCheck(() => jobs.isReady()),
     storage: sharedCheck(() => storage.check(), STORAGE_CHECK),
@@ -61,7 +61,7 @@ async function passes(check: () => Promise<unknown>): Promise<boolean> {
 }
 
 async function isMigrated(db: Database, needed: readonly string[]): Promise<boolean> {
-  const applied = await db.query<{ migration_name: string }>(sql`
+  const applied = await db.read<{ migration_name: string }>(sql`
     select migration_name from _prisma_migrations where finished_at is not null and rolled_back_at is null`)
   const names = new Set(applied.map(({ migration_name }) => migration_name))
   return needed.every((name) => names.has(name))

@@ -43,16 +43,16 @@ export async function once(
   const id = sha256(`${who}\n${operation}\n${key}`)
   const bodyHash = sha256(stableJson(input))
   return db.transaction(async () => {
-    const [lock] = await db.query<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${id.readBigInt64BE(0)}) as free`)
+    const [lock] = await db.read<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${id.readBigInt64BE(0)}) as free`)
     if (!lock?.free) throw conflict('A request with this Idempotency-Key is still running')
     const oldest = oldestKept(now)
-    const [stored] = await db.query<{ body_hash: Buffer; answer: Buffer }>(
+    const [stored] = await db.read<{ body_hash: Buffer; answer: Buffer }>(
       sql`select body_hash, answer from idempotency_keys where id = ${id} and created_at > ${oldest}::timestamp`,
     )
     if (stored && !bodyHash.equals(stored.body_hash)) throw conflict('This Idempotency-Key was used with another body')
     if (stored) return { answer: readAnswer(secretKeys, stored.answer), isReplay: true }
     const answer = await fn()
-    await db.execute(sql`
+    await db.write(sql`
       insert into idempotency_keys (id, body_hash, answer, created_at)
       values (${id}, ${bodyHash}, ${encrypt(secretKeys, JSON.stringify(answer), CONTEXT)}, ${formatInstant(now)}::timestamp)
       on conflict (id) do update set body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at`)
@@ -72,7 +72,7 @@ function readAnswer(secretKeys: SecretKeys, encrypted: Buffer): StoredAnswer {
 
 /** Deletes the answers that have expired. */
 export async function deleteExpiredAnswers(db: Database, now: Date): Promise<void> {
-  await db.execute(sql`delete from idempotency_keys where created_at <= ${oldestKept(now)}::timestamp`)
+  await db.write(sql`delete from idempotency_keys where created_at <= ${oldestKept(now)}::timestamp`)
 }
 
 const oldestKept = (now: Date) => formatInstant(new Date(now.getTime() - KEPT_HOURS * 3_600_000))

@@ -1,8 +1,10 @@
 /** Rate limits. A process leases a slice of a window from the database and counts it down in memory. */
+
 import type { Actor } from '../access/authenticate.ts'
 import { Batches } from '../concurrency/batches.ts'
 import { type Database, sql } from '../database/database.ts'
 import { isOutage } from '../database/database-errors.ts'
+import { labelled } from '../database/statement.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { formatInstant } from '../time/time.ts'
 import { openAddressWindows } from './address-windows.ts'
@@ -151,15 +153,17 @@ function isTighter(a: Taken, b: Taken): boolean {
  */
 async function leaseTogether(db: Database, windows: readonly Window[]): Promise<undefined[]> {
   const slices = windows.map(sliceOf)
-  const rows = await db.query<{ id: string; used: number }>(
-    sql`insert into rate_windows as w (id, used, expires_at)
+  const rows = await db.write<{ id: string; used: number }>(
+    labelled(
+      'limits:lease',
+      sql`insert into rate_windows as w (id, used, expires_at)
       select l.id, l.slice, l.ends_at
       from unnest(${windows.map(({ id }) => id)}::text[], ${slices}::int[],
         ${windows.map(({ endsAt }) => formatInstant(new Date(endsAt)))}::timestamp[]) as l (id, slice, ends_at)
       order by l.id
       on conflict (id) do update set used = w.used + excluded.used
       returning id, used`,
-    'limits:lease',
+    ),
   )
   const usedBy = new Map(rows.map(({ id, used }) => [id, used]))
   for (const window of windows) {
@@ -175,5 +179,5 @@ const sliceOf = ({ limit }: Window) => Math.min(Math.max(1, Math.ceil(limit * SL
 
 /** Deletes the windows that have ended. */
 export async function deleteExpiredWindows(db: Database, now: Date): Promise<void> {
-  await db.execute(sql`delete from rate_windows where expires_at < ${formatInstant(now)}::timestamp`)
+  await db.write(sql`delete from rate_windows where expires_at < ${formatInstant(now)}::timestamp`)
 }

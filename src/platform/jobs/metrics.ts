@@ -17,7 +17,7 @@ export const jobMetrics: readonly Metric[] = [
     help: 'Jobs that are not completed, by queue and state.',
     labels: ['queue', 'state'],
     read: async ({ db }) => {
-      const rows = await db.query<{ queue: string; state: string; count: number }>(sql`
+      const rows = await db.read<{ queue: string; state: string; count: number }>(sql`
         select name as queue, state::text, count(*) from pgboss.job where state <> 'completed' group by 1, 2`)
       return rows.map(({ queue, state, count }) => ({ labels: { queue, state }, value: count }))
     },
@@ -28,7 +28,7 @@ export const jobMetrics: readonly Metric[] = [
     help: 'How long the oldest job of a queue has been due without being started.',
     labels: ['queue'],
     read: async ({ db }) => {
-      const rows = await db.query<{ queue: string; seconds: number }>(sql`
+      const rows = await db.read<{ queue: string; seconds: number }>(sql`
         select name as queue, extract(epoch from now() - min(start_after))::float8 as seconds from pgboss.job
         where state < 'active' and start_after <= now() group by 1`)
       return rows.map(({ queue, seconds }) => ({ labels: { queue }, value: seconds }))

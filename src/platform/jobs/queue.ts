@@ -1,4 +1,5 @@
 /** Background jobs on pg-boss. A job is enqueued in the transaction that makes it necessary. */
+
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
 import { type Clock, type Db, type JobResult, PgBoss, type QueueOptions } from 'pg-boss'
@@ -6,6 +7,7 @@ import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
 import { openListener } from '../database/listener.ts'
 import { closeIfSilent } from '../database/silent-connections.ts'
+import { labelled } from '../database/statement.ts'
 import { inSpan, type OpenSpan } from '../tracing/tracing.ts'
 import { WakeUps } from './wake-ups.ts'
 
@@ -123,7 +125,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   await boss.start()
   const here = {
     executeSql: async (text: string, values?: unknown[]) => ({
-      rows: await db.query<never>({ text, values: values ?? [] } as unknown as Sql, 'send-job'),
+      rows: await db.write<never>(labelled('send-job', { text, values: values ?? [] } as unknown as Sql)),
     }),
   }
 

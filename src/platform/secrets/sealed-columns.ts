@@ -65,20 +65,21 @@ function readFresh(keys: SecretKeys, { contextOf }: SealedColumn, { secret, cont
 /** Reads the secrets in the order of the primary key. @param after the key of the last row that was read */
 function readBatch(db: Database, { table, column, key, contextOf }: SealedColumn, after: Row['key'] | null): Promise<Row[]> {
   const isAfter = after === null ? sql`true` : sql`${ident(key.column)} > ${after}`
-  return db.query<Row>(sql`
+  return db.read<Row>(sql`
     select ${ident(key.column)} as key, ${ident(column)} as secret, ${ident(contextOf.column)}::text as context
     from ${ident(table)} where ${ident(column)} is not null and ${isAfter} order by 1 limit ${BATCH}`)
 }
 
-function writeBatch(db: Database, { table, column, key }: SealedColumn, rows: (Row & { fresh: Buffer })[]): Promise<number> {
+async function writeBatch(db: Database, { table, column, key }: SealedColumn, rows: (Row & { fresh: Buffer })[]): Promise<number> {
   const keys = rows.map((row) => row.key)
   const [keyArray, oldArray, newArray]: Sql[] = [
     key.type === 'int' ? sql`${keys}::int[]` : sql`${keys}::bytea[]`,
     sql`${rows.map(({ secret }) => secret)}::bytea[]`,
     sql`${rows.map(({ fresh }) => fresh)}::bytea[]`,
   ]
-  return db.execute(sql`
+  const { changed } = await db.write(sql`
     update ${ident(table)} t set ${ident(column)} = fresh.secret
     from unnest(${keyArray}, ${oldArray}, ${newArray}) as fresh (key, old, secret)
     where t.${ident(key.column)} = fresh.key and t.${ident(column)} = fresh.old`)
+  return changed
 }

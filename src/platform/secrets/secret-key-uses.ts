@@ -19,7 +19,7 @@ export interface KeyUse {
 export async function recordSecretKey(db: Database, secretKeys: SecretKeys, log: FastifyBaseLogger): Promise<{ stop(): void }> {
   const fingerprint = fingerprintOf(secretKeys.current)
   const record = () =>
-    db.execute(sql`
+    db.write(sql`
       insert into secret_key_uses (fingerprint) values (${fingerprint})
       on conflict (fingerprint) do update set last_used_at = excluded.last_used_at`)
   await record()
@@ -40,7 +40,7 @@ export async function recordSecretKey(db: Database, secretKeys: SecretKeys, log:
 
 /** All keys that processes of this release have written with, the latest first. */
 export function keyUses(db: Database): Promise<KeyUse[]> {
-  return db.query<KeyUse>(sql`
+  return db.read<KeyUse>(sql`
     select fingerprint, last_used_at,
       last_used_at > localtimestamp - make_interval(secs => ${UNUSED_AFTER_SECONDS}) as is_used
     from secret_key_uses order by last_used_at desc, fingerprint`)

@@ -10,7 +10,7 @@ const locked = (which: Sql): Sql => sql`select path from stored_files where ${wh
 
 /** Locks files in one statement for a transaction that holds some of them and drops others. */
 export async function lockFiles(db: Database, paths: readonly string[]): Promise<void> {
-  if (paths.length) await db.query(locked(ofPaths(paths)))
+  if (paths.length) await db.read(locked(ofPaths(paths)))
 }
 
 /**
@@ -20,11 +20,11 @@ export async function lockFiles(db: Database, paths: readonly string[]): Promise
  * @param recordId the record that refers to the files; null for a task; undefined if it is not known: the files then count as shared
  * @throws AppError 400 if one has just been deleted
  */
-export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly string[], recordId?: number | null): Promise<void> {
+export async function holdFiles(db: Pick<Database, 'write'>, paths: readonly string[], recordId?: number | null): Promise<void> {
   if (!paths.length) return
   const isKnown = recordId !== undefined
   // A file without references, such as a new upload or a dropped file, now belongs to the record. A file in use keeps its record.
-  const held = await db.execute(sql`
+  const { changed: held } = await db.write(sql`
     with named as (${locked(ofPaths(paths))}),
     given as (select path, count(*) > 1 as is_repeated from unnest(${paths}::text[]) as g (path) group by path)
     update stored_files f set dropped_at = null, was_held = true, field_id = null, comment_id = null,
@@ -62,7 +62,7 @@ export async function lockHeldOfRecords(db: Database, tableId: number, recordIds
 }
 
 const lockUsed = (db: Database, which: Sql): Promise<LosingFile[]> =>
-  db.query<LosingFile>(sql`
+  db.read<LosingFile>(sql`
     select path, table_id, task_id, is_shared from stored_files where dropped_at is null and ${which} order by path for update`)
 
 /**
@@ -78,7 +78,7 @@ export async function dropFiles(db: Database, paths: readonly string[], now: Dat
  * @throws AppError 404 if it has just been deleted; 409 if it has just been restored
  */
 export async function lockForRestore(db: Database, path: string): Promise<void> {
-  const [file] = await db.query<{ dropped: boolean }>(
+  const [file] = await db.read<{ dropped: boolean }>(
     sql`select dropped_at is not null as dropped from stored_files where path = ${path} for update`,
   )
   if (!file) throw notFound('File')
@@ -92,7 +92,7 @@ export const IN_USE = 'The file is in use'
 export async function reassignFiles(db: Database, holders: ReadonlyMap<string, number | null>): Promise<void> {
   const moved = [...holders].filter(([, recordId]) => recordId !== null)
   if (!moved.length) return
-  await db.execute(sql`
+  await db.write(sql`
     update stored_files f set record_id = h.record_id
     from unnest(${moved.map(([path]) => path)}::text[], ${moved.map(([, recordId]) => recordId)}::int[]) as h (path, record_id)
     where f.path = h.path and f.record_id is distinct from h.record_id`)
@@ -100,7 +100,7 @@ export async function reassignFiles(db: Database, holders: ReadonlyMap<string, n
 
 /** Drops all files of a table that is deleted for good. They cannot be restored, so they expire like uploads that nothing has used. */
 export async function dropFilesOfTable(db: Database, tableId: number, now: Date): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     with named as (${locked(sql`dropped_at is null and table_id = ${tableId}`)})
     update stored_files f set dropped_at = ${formatInstant(now)}::timestamp, was_held = false from named where f.path = named.path`)
 }
@@ -112,7 +112,7 @@ export async function dropFilesOfTasks(db: Database, tasks: Sql, now: Date): Pro
 
 /** Notes the space of a task's file as well, because the task may be deleted. */
 async function drop(db: Database, which: Sql, now: Date, { record_id, field_id, comment_id }: ReleasedFrom = {}): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     with named as (${locked(sql`dropped_at is null and ${which}`)})
     update stored_files f set dropped_at = ${formatInstant(now)}::timestamp, was_held = true, is_shared = false,
       field_id = ${field_id ?? null}::text, comment_id = ${comment_id ?? null}::int,

@@ -80,7 +80,7 @@ export async function findFiles(
 ): Promise<Map<string, FileEntry>> {
   if (!paths.length) return new Map()
   const here = 'task_id' in place ? sql`task_id = ${place.task_id}` : sql`table_id = ${place.table_id}`
-  const files = await db.query<FileEntry>(sql`
+  const files = await db.read<FileEntry>(sql`
     select name, path, size, type, host from stored_files
     where path = any(${paths}::text[]) and account_id = ${place.account_id} and ${here}`)
   return new Map(files.map((file) => [file.path, file]))
@@ -88,13 +88,13 @@ export async function findFiles(
 
 /** The path of the bytes in storage, null if it is the path of the file; undefined if the file does not exist. */
 export async function storageKeyOf(db: Database, path: string): Promise<{ storage_key: string | null } | undefined> {
-  const [file] = await db.query<{ storage_key: string | null }>(sql`select storage_key from stored_files where path = ${path}`)
+  const [file] = await db.read<{ storage_key: string | null }>(sql`select storage_key from stored_files where path = ${path}`)
   return file
 }
 
 /** Those of the keys in storage that the row of a file names. */
 export async function namedKeys(db: Database, keys: readonly string[]): Promise<Set<string>> {
-  const rows = await db.query<{ path: string; storage_key: string | null }>(
+  const rows = await db.read<{ path: string; storage_key: string | null }>(
     sql`select path, storage_key from stored_files
       where path = any(${keys}::text[]) or (storage_key is not null and storage_key = any(${keys}::text[]))`,
   )
@@ -103,21 +103,20 @@ export async function namedKeys(db: Database, keys: readonly string[]): Promise<
 
 /** Notes that the bytes have been moved to the path of the file. @returns false if the file has been deleted */
 export async function settleFile(db: Database, path: string): Promise<boolean> {
-  return (await db.execute(sql`update stored_files set storage_key = null where path = ${path}`)) > 0
+  return (await db.write(sql`update stored_files set storage_key = null where path = ${path}`)).changed > 0
 }
 
 /** Notes the storage of the bytes. @returns false if no file names them any more */
 export async function setHost(db: Database, key: string, host: string): Promise<boolean> {
   return (
-    (await db.execute(
-      sql`update stored_files set host = ${host} where path = ${key} or (storage_key is not null and storage_key = ${key})`,
-    )) > 0
+    (await db.write(sql`update stored_files set host = ${host} where path = ${key} or (storage_key is not null and storage_key = ${key})`))
+      .changed > 0
   )
 }
 
 /** The storages of the files, by path. */
 export async function hostsOf(db: Database, paths: readonly string[]): Promise<Map<string, string>> {
-  const rows = await db.query<{ path: string; host: string }>(sql`select path, host from stored_files where path = any(${paths}::text[])`)
+  const rows = await db.read<{ path: string; host: string }>(sql`select path, host from stored_files where path = any(${paths}::text[])`)
   return new Map(rows.map(({ path, host }) => [path, host]))
 }
 
@@ -139,7 +138,7 @@ export const pathsOf = (entries: readonly Pick<FileEntry, 'path'>[]): string[] =
 
 /** Notes the hash of a file of an earlier release. */
 export async function fillHash(db: Database, path: string, sha256: Buffer): Promise<void> {
-  await db.execute(sql`update stored_files set sha256 = ${sha256} where path = ${path} and sha256 is null`)
+  await db.write(sql`update stored_files set sha256 = ${sha256} where path = ${path} and sha256 is null`)
 }
 
 /** Deletes the rows of files without references. The caller deletes the bytes after the commit. */

@@ -14,7 +14,7 @@ export async function lockStaged(
   tokenHashes: readonly Buffer[],
   since: Date,
 ): Promise<Map<string, FileEntry>> {
-  const files = await db.query<FileEntry & { token_hash: string }>(sql`
+  const files = await db.read<FileEntry & { token_hash: string }>(sql`
     select name, path, size, type, host, encode(staged_token_hash, 'hex') as token_hash from stored_files
     where staged_token_hash = any(${tokenHashes}::bytea[]) and account_id = ${accountId} and staged_session_id = ${sessionId}::int
       and created_at > ${formatInstant(since)}::timestamp
@@ -28,7 +28,7 @@ export async function lockStaged(
  */
 export async function bindStaged(db: Database, taskId: number, staged: readonly FileEntry[]): Promise<FileEntry[]> {
   const bound = staged.map((file) => ({ ...file, path: `${taskPrefix(taskId)}${file.path.slice(STAGED_PREFIX.length)}` }))
-  await db.execute(sql`
+  await db.write(sql`
     update stored_files f set path = b.path, storage_key = f.path, task_id = ${taskId}, dropped_at = null, was_held = true,
       staged_token_hash = null, staged_session_id = null
     from unnest(${staged.map(({ path }) => path)}::text[], ${bound.map(({ path }) => path)}::text[]) as b (old_path, path)

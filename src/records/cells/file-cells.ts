@@ -128,7 +128,7 @@ function anyFileField(definition: TableDef, fieldId: string): FieldDef {
 
 /** Locks the record and reads it, so that the later of two concurrent changes sees the files of the earlier one. */
 async function lockRow({ db }: Context, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
-  await db.records(table.id).query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
+  await db.records(table.id).read(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
   return readRow(db, table, recordId)
 }
 
@@ -163,7 +163,7 @@ interface RenewedCell {
 async function outdatedCells(db: Database, table: TableDef, field: FieldDef, ids: { first: number; last: number }): Promise<RenewedCell[]> {
   // The table is named, because a field may be called like a part of the statement.
   const cell = sql`cells.${ident(field.id)}`
-  const cells = await db.records(table.id).query<RenewedCell>(sql`
+  const cells = await db.records(table.id).read<RenewedCell>(sql`
     select cells.id, cells.version, ${cell} as files from ${recordsOf(table.id)} as cells
     where cells.id between ${ids.first} and ${ids.last} and ${cell} is not null`)
   const hosts = await hostsOf(
@@ -175,12 +175,14 @@ async function outdatedCells(db: Database, table: TableDef, field: FieldDef, ids
   return outdated.map(({ files, ...record }) => ({ ...record, files: files.map((file) => ({ ...file, host: hostOf(file) })) }))
 }
 
-const renewCells = (db: Database, table: TableDef, field: FieldDef, renewed: readonly RenewedCell[]): Promise<number> =>
-  db.records(table.id).execute(sql`
+async function renewCells(db: Database, table: TableDef, field: FieldDef, renewed: readonly RenewedCell[]): Promise<number> {
+  const { changed } = await db.records(table.id).write(sql`
     update ${recordsOf(table.id)} as cells set ${ident(field.id)} = renewed.files
     from unnest(${renewed.map(({ id }) => id)}::int[], ${renewed.map(({ version }) => version)}::int[],
         ${renewed.map(({ files }) => JSON.stringify(files))}::jsonb[]) as renewed (id, version, files)
     where cells.id = renewed.id and cells.version = renewed.version`)
+  return changed
+}
 
 /** The distinct paths of all files in the cells. */
 export function pathsIn(table: TableDef, cells: Cells): string[] {

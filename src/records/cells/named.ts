@@ -6,8 +6,9 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
-import { type Database, ident, join, recordsOf, type Sql, sql, type TrailingRead } from '../../platform/database/database.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { outdated } from '../../platform/database/outdated-definition.ts'
+import { type Statement, shortRead } from '../../platform/database/statement.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import type { JsonPiece } from '../../platform/writers/json-writer.ts'
 
@@ -67,15 +68,12 @@ const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([..
 /** Reads users, deleted ones included: their names stay readable. */
 export async function readUsers(db: Database, accountId: number, ids: readonly number[]): Promise<ReadonlyMap<number, UserValue>> {
   if (!ids.length) return new Map()
-  const { statement, label } = selectUsers(accountId, ids)
-  return usersById(await db.readShort<UserValue>(statement, label))
+  return usersById(await db.read<UserValue>(selectUsers(accountId, ids)))
 }
 
 /** The statement of `readUsers`. */
-export const selectUsers = (accountId: number, ids: readonly number[]): Pick<TrailingRead, 'statement' | 'label'> => ({
-  statement: sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
-  label: 'users-of-cells',
-})
+export const selectUsers = (accountId: number, ids: readonly number[]): Statement =>
+  shortRead('users-of-cells', sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`)
 
 export const usersById = (users: readonly UserValue[]): Map<number, UserValue> => new Map(users.map((user) => [user.id, user]))
 
@@ -98,7 +96,7 @@ export async function readTitles(
   if (!parts.length) return titles
   // Lookups never leave the space, so all of these tables are on the same server.
   const [anyTable = 0] = lookups.keys()
-  for (const { table_id, ...record } of await db.records(anyTable).query<LookupValue & { table_id: number }>(join(parts, ' union all '))) {
+  for (const { table_id, ...record } of await db.records(anyTable).read<LookupValue & { table_id: number }>(join(parts, ' union all '))) {
     const records = titles.get(table_id) ?? new Map<number, LookupValue>()
     titles.set(table_id, records.set(record.id, record))
   }

@@ -5,7 +5,8 @@
 import type { UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
-import type { Database, TrailingRead } from '../../platform/database/database.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { TrailingRead } from '../../platform/database/statement.ts'
 import { memo } from '../../platform/memo.ts'
 import { readUsers, selectUsers, usersById } from '../cells/named.ts'
 
@@ -34,7 +35,7 @@ export class ExpectedUsers {
   get trailing(): TrailingRead | undefined {
     if (!this.#expected.length) return undefined
     return {
-      ...selectUsers(this.#accountId, this.#expected),
+      statement: selectUsers(this.#accountId, this.#expected),
       answered: (rows) => {
         this.#users = usersById(rows as UserValue[])
       },

@@ -63,7 +63,7 @@ async function explainRecord(
   const held = facts.length ? sql`array[${join(facts.map((fact) => sql`(${fact}) is true`))}]` : sql`array[]::boolean[]`
   const [row] = await db
     .records(table.id)
-    .query<JudgedRow>(sql`select ${selectTexts(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`)
+    .read<JudgedRow>(sql`select ${selectTexts(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`)
   if (!row) throw notFound('Record')
   const [values] = await present(db, queryContext.accountId, fields, [row], queryContext.lookups)
 

@@ -69,11 +69,10 @@ async function countValues(
   grouping: Extract<Grouping, { by: 'value' }>,
 ): Promise<RecordGroup[]> {
   const [order, value] = [sortKey(field, queryContext), grouping.value(field, columnOf(field))]
-  const rows = await db.records(selection.table.id).query<CellTexts & { '~count': number }>(
+  const rows = await db.records(selection.table.id).read<CellTexts & { '~count': number }>(
     sql`select ${textOf(field, value)}, count(*) as "~count" from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, ${value}`,
-    undefined,
-    signal,
+    { signal },
   )
   const shown = await present(db, queryContext.accountId, [field], rows, queryContext.lookups)
   return rows.map((row, index) => ({ value: shown[index]?.[field.id] as RecordGroup['value'], count: row['~count'] }))
@@ -95,11 +94,10 @@ interface DayCount {
 }
 
 async function countDates({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
-  const days = await db.records(selection.table.id).query<DayCount>(
+  const days = await db.records(selection.table.id).read<DayCount>(
     sql`select ${columnOf(field)} as day, count(*) as count from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
-    undefined,
-    signal,
+    { signal },
   )
   return atMostMaxDays(days)
 }
@@ -111,20 +109,18 @@ async function countDates({ db, signal }: Context, { selection, queryContext }: 
 async function countLocalDays({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
   const onRecords = db.records(selection.table.id)
-  const dates = await onRecords.query<{ date: string }>(
+  const dates = await onRecords.read<{ date: string }>(
     sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
-    undefined,
-    signal,
+    { signal },
   )
   const edges = edgesOf(
     atMostMaxDays(dates).map(({ date }) => date),
     queryContext.moment.timeZone,
   )
-  const spans = await onRecords.query<{ span: number | null; count: number }>(
+  const spans = await onRecords.read<{ span: number | null; count: number }>(
     sql`select width_bucket(${column}, ${edges.map(({ at }) => at)}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
-    undefined,
-    signal,
+    { signal },
   )
   return spans.flatMap(({ span, count }) => {
     if (span === null) return { day: null, count }

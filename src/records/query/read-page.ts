@@ -2,8 +2,9 @@
 
 import { recordUse } from '../../indexes/uses.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Sql, TrailingRead } from '../../platform/database/database.ts'
+import type { Sql } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
+import { labelled, type TrailingRead } from '../../platform/database/statement.ts'
 import { encodeCursor } from '../../platform/http/cursor.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import type { SecretKeys } from '../../settings.ts'
@@ -23,7 +24,7 @@ export async function readPage(context: Context, page: ResolvedPage): Promise<Wr
   const users = new ExpectedUsers(actor.accountId, page.fields)
   const [rows, counted] = await Promise.all([
     readRows(context, page, users.trailing),
-    page.isCounted ? db.records(id).query<{ count: number }>(printSelectedCount(page, totalOf(db, id)), undefined, signal) : undefined,
+    page.isCounted ? db.records(id).read<{ count: number }>(printSelectedCount(page, totalOf(db, id)), { signal }) : undefined,
   ])
   const next_cursor = page.walk && cutToLimit(rows, page, page.walk, settings.secretKeys)
   const written = await writeRows(db, page.fields, rows, { users, lookups: page.queryContext.lookups })
@@ -48,7 +49,7 @@ async function readUsual(context: Context, page: ResolvedPage, trailing: Trailin
   const db = context.db.records(page.selection.table.id)
   const { statement, fallback } = printPage(page)
   const label = labelOf(page)
-  const read = (sql: Sql) => db.queryPrinted(sql, label, signal, trailing)
+  const read = (sql: Sql) => db.page(labelled(label, sql), { signal, trailing })
   const rows = await read(statement)
   return fallback && rows.length <= page.limit ? await read(fallback()) : rows
 }

@@ -56,7 +56,7 @@ export function count(context: Context, table: TableRef, asked: RecordsQuery): P
     const resolved = await resolveQuery(context, definition, input, () => notFound('View'))
     const { db, signal } = context
     const statement = printCount(resolved, totalOf(db, table.id))
-    const [counted] = await db.records(table.id).query<{ count: number; total: number }>(statement, undefined, signal)
+    const [counted] = await db.records(table.id).read<{ count: number; total: number }>(statement, { signal })
     const value = { ...(counted ?? { count: 0, total: 0 }), total_approx: false as const, restricted: isRestricted(resolved.selection) }
     return { value, ignored: resolved.ignored }
   })

@@ -3,9 +3,10 @@
 import { trigramsOf } from '../../indexes/trigrams.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Database, Sql, TrailingRead } from '../../platform/database/database.ts'
+import type { Database, Sql } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { planOf } from '../../platform/database/query-plan.ts'
+import type { TrailingRead } from '../../platform/database/statement.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { printAllByTrigrams, printPlace, printWindow, rowsToRead } from './print.ts'
@@ -57,7 +58,7 @@ const LONG_MS = 1_000
 async function readAll(context: Context, page: ResolvedPage, trailing: TrailingRead | undefined): Promise<PrintedRows> {
   const { db, signal } = context
   const startedAt = performance.now()
-  const rows = await db.records(page.selection.table.id).queryPrinted(printAllByTrigrams(page), undefined, signal, trailing)
+  const rows = await db.records(page.selection.table.id).page(printAllByTrigrams(page), { signal, trailing })
   // For some time the usual statement is used.
   if (performance.now() - startedAt > LONG_MS) shares.set(context, nameOf(page), 0)
   return rows
@@ -77,7 +78,7 @@ async function readBeginning(
   if (!(await isInIndex(context, id, place))) return null
   const read = async (end: PageEnd | undefined) => {
     const statement = end && printWindow(page, end)
-    return statement ? db.queryPrinted(statement, undefined, signal, trailing) : null
+    return statement ? db.page(statement, { signal, trailing }) : null
   }
   // Any record of the order may end a window, as long as the page is filled: the last one of this page a moment ago, or the one that was at the place.
   const name = `${withValues(place)} ${nameOf(page)} ${rowsToRead(page)} ${page.offset}`
@@ -85,7 +86,7 @@ async function readBeginning(
   let rows = await read(lastRows.get(context, name))
   if (!isFilled(rows, page) && known) rows = await read(known)
   if (!isFilled(rows, page)) {
-    const [end] = await db.query<PageEnd>(place, undefined, signal)
+    const [end] = await db.read<PageEnd>(place, { signal })
     if (end) ends.set(context, withValues(place), end)
     if (!rows || end?.id !== known?.id || end?.key !== known?.key) rows = await read(end)
   }

@@ -37,7 +37,7 @@ export async function cleanUp(
   const { db } = context
   // A field that was deleted and created again under the same name has another column, which this job must not touch.
   const column = columnNumber(table_id, field_id)
-  const [before] = await db.query<{ number: number | null }>(sql`select ${column} as number`)
+  const [before] = await db.read<{ number: number | null }>(sql`select ${column} as number`)
   const isSame = sql`${column} = ${before?.number ?? 0}`
   const field = (await tableDefinitions(db, [table_id])).get(table_id)?.fields.find(({ id }) => id === field_id)
   const change = field && pendingChange(field)
@@ -46,7 +46,7 @@ export async function cleanUp(
   await rewriteCells({ ...context, actor }, table_id, { ...change, where: sql`${change.where} and ${isSame}` })
   await changeTable(context, { id: table_id }, () =>
     // Options that were removed while this job ran have their own job.
-    db.execute(sql`
+    db.write(sql`
       update fields set removed_options = array(select o from unnest(removed_options) o where o <> all(${field.removed_options}::int[])),
         is_rounding = is_rounding and not ${field.is_rounding}
       where table_id = ${table_id} and id = ${field_id} and ${isSame}`),
@@ -60,7 +60,7 @@ function pendingChange(field: FieldDef): CellUpdate | undefined {
 
 /** On a schedule: enqueues the clean-up again where its job was lost, without the user who asked for it. */
 export async function resumeCleanups({ db, jobs }: Context): Promise<void> {
-  const pending = await db.query<{ table_id: number; field_id: string }>(sql`
+  const pending = await db.read<{ table_id: number; field_id: string }>(sql`
     select f.table_id, f.id as field_id from fields f join tables t on t.id = f.table_id
     where (cardinality(f.removed_options) > 0 or f.is_rounding) and t.deleted_at is null`)
   for (const { table_id, field_id } of pending) await jobs.send(cleanUpCells, { table_id, field_id, user_id: null })

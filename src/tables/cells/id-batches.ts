@@ -37,7 +37,7 @@ export async function* idBatches(
   for (let last = after, step = FIRST_STEP; ; ) {
     const [batch] = await db
       .records(tableId)
-      .query<{ to: number | null }>(
+      .read<{ to: number | null }>(
         sql`select max(id) as "to" from (select id from ${recordsOf(tableId)} where id > ${last} order by id limit ${step}) r`,
       )
     if (!batch?.to) return

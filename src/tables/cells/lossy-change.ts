@@ -43,7 +43,7 @@ export async function announce(
     // Writers that use an older definition finish first, so that the check finds their cells.
     await holdWriters(context.db, table.id)
     const announcement = JSON.stringify({ ...change.loss, since: definition.version })
-    await context.db.execute(sql`update fields set narrowing = ${announcement}::jsonb where table_id = ${table.id} and id = ${id}`)
+    await context.db.write(sql`update fields set narrowing = ${announcement}::jsonb where table_id = ${table.id} and id = ${id}`)
     return { since: definition.version, change }
   })
   if (!announced || !(await hasRecord(context, table.id, announced.change.where).catch(asFieldChange))) return announced
@@ -61,10 +61,9 @@ async function hasRecord(context: Context, tableId: number, where: Sql): Promise
     // A count runs with parallel workers. For `limit 1` Postgres would expect an early match and not use them.
     const [found] = await context.db
       .records(tableId)
-      .query<{ n: number }>(
+      .read<{ n: number }>(
         sql`select count(*) as n from ${recordsOf(tableId)} where id > ${from} and id <= ${Math.min(to, last)} and ${where}`,
-        undefined,
-        context.signal,
+        { signal: context.signal },
       )
     if (found?.n) return true
   }
@@ -117,5 +116,5 @@ function wouldLose({ type, narrowing }: FieldDef, cell: unknown): boolean {
 }
 
 async function withdraw({ db }: Context, tableId: number, fieldIds: readonly string[]): Promise<void> {
-  await db.execute(sql`update fields set narrowing = null where table_id = ${tableId} and id = any(${fieldIds}::text[])`)
+  await db.write(sql`update fields set narrowing = null where table_id = ${tableId} and id = any(${fieldIds}::text[])`)
 }

@@ -72,10 +72,10 @@ export function rounding(field: FieldDef, decimals: number): CellUpdate {
 export async function changeCells(context: Context, tableId: number, change: CellChange, force: boolean | undefined): Promise<void> {
   await holdWriters(context.db, tableId)
   if (force) {
-    await context.db.execute(updateOf(context, tableId, change, change.where))
+    await context.db.write(updateOf(context, tableId, change, change.where))
     return
   }
-  const [used] = await context.db.records(tableId).query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
+  const [used] = await context.db.records(tableId).read(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
   if (used) throw needsForce(change)
 }
 
@@ -91,14 +91,14 @@ export async function rewriteCells(context: Pick<Context, 'db' | 'actor' | 'now'
   const last = await lastId(db, tableId)
   for (let from = 0, step = FIRST_STEP; from < last; ) {
     const startedAt = performance.now()
-    await db.execute(updateOf(context, tableId, change, sql`id > ${from} and id <= ${from + step} and ${change.where}`))
+    await db.write(updateOf(context, tableId, change, sql`id > ${from} and id <= ${from + step} and ${change.where}`))
     from += step
     step = nextStep(step, performance.now() - startedAt)
   }
 }
 
 export async function lastId(db: Database, tableId: number): Promise<number> {
-  const [found] = await db.records(tableId).query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
+  const [found] = await db.records(tableId).read<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
   return found?.id ?? 0
 }
 

@@ -14,12 +14,12 @@ export const distribute = (tableId: number, anchor: string): Sql =>
  */
 export async function createAtAnchor(db: Database, tableId: number, create: () => Promise<void>): Promise<void> {
   if (!db.hasNodes) return create()
-  await db.query(sql`select set_config('citus.enable_ddl_propagation', 'off', true)`)
+  await db.write(sql`select set_config('citus.enable_ddl_propagation', 'off', true)`)
   await create()
-  const [space] = await db.query<{ anchor: string }>(sql`
+  const [space] = await db.read<{ anchor: string }>(sql`
     select a.name as anchor from tables t cross join lateral format(${`${NODES_SCHEMA}.s%s`}::text, t.space_id) as a (name)
     where t.id = ${tableId} and to_regclass(a.name) is not null`)
   if (!space) return
-  await db.query(sql`select set_config('citus.enable_ddl_propagation', 'on', true)`)
-  await db.query(distribute(tableId, space.anchor))
+  await db.write(sql`select set_config('citus.enable_ddl_propagation', 'on', true)`)
+  await db.write(distribute(tableId, space.anchor))
 }

@@ -31,7 +31,7 @@ export async function create(context: Context, table: TableRef, wanted: NewField
       const { fields, issues } = newFields([wanted], new Set(own.map(({ id }) => id)))
       if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
       await requireLookedUpTables(context, definition.space_id, fields, () => ['table'])
-      const [last] = await context.db.query<{ position: number }>(
+      const [last] = await context.db.read<{ position: number }>(
         sql`select coalesce(max(position), 0) as position from fields where table_id = ${table.id}`,
       )
       await insertFields(context, definition, fields, (last?.position ?? 0) + 1)
@@ -204,7 +204,7 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
 
 /** Stores the type of a field after its cells were converted, with the properties of that type. */
 export async function storeType(db: Database, tableId: number, { id, type, options, decimals, lookup_table_id }: FieldDef): Promise<void> {
-  await db.execute(sql`
+  await db.write(sql`
     update fields set type = ${type}, options = ${options && JSON.stringify(options)}::jsonb, decimals = ${decimals}::int,
       lookup_table_id = ${lookup_table_id}::int, narrowing = null
     where table_id = ${tableId} and id = ${id}`)

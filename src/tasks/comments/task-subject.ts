@@ -1,7 +1,8 @@
 /** Tasks as something to follow and comment on; the rules of both are in src/comments/. */
 import type { CommentTable, Subject, SubjectResource, SubscriptionTable } from '../../comments/subject.ts'
 import type { Actor } from '../../platform/access/authenticate.ts'
-import { sql, writesOfAccount, writesOfTable } from '../../platform/database/database.ts'
+import { sql } from '../../platform/database/database.ts'
+import { writesOfAccount, writesOfTable } from '../../platform/database/statement.ts'
 import { selectColumns } from '../../platform/http/columns.ts'
 import { listWriter } from '../../platform/http/row-json.ts'
 import { taskEntries } from '../files/attachments.ts'
@@ -23,7 +24,7 @@ const comments: CommentTable = {
 
 const writeTaskComments = listWriter<TaskComment>(taskCommentColumns)
 
-/** The group (`writeShort`) of the writes of a task. */
+/** The group (`shortWrite`) of the writes of a task. */
 export const writesOn = ({ table_id }: Pick<TaskRow, 'table_id'>, { accountId }: Actor): string =>
   table_id === null ? writesOfAccount(accountId) : writesOfTable(table_id)
 

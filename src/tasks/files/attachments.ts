@@ -94,14 +94,14 @@ export async function releaseReplaced(context: Context, before: readonly FileEnt
  * @throws AppError 409 if the list is full, or another request has restored the file; 404 if the file has just been deleted
  */
 export async function restoreFile({ db, now }: Context, taskId: number, file: FileEntry): Promise<boolean> {
-  const [task] = await db.query<{ files: number }>(
+  const [task] = await db.read<{ files: number }>(
     sql`select jsonb_array_length(attachments) as files from tasks where id = ${taskId} for update`,
   )
   if (!task) return false
   if (task.files >= MAX_ATTACHMENTS) throw conflict(`The task has ${MAX_ATTACHMENTS} files already`)
   await lockForRestore(db, file.path)
   await holdFiles(db, [file.path], null)
-  await db.execute(sql`
+  await db.write(sql`
     with changed as (
       update tasks set attachments = attachments || ${JSON.stringify([file])}::jsonb, updated_at = ${formatInstant(now)}::timestamp,
         version = version + 1
@@ -112,9 +112,12 @@ export async function restoreFile({ db, now }: Context, taskId: number, file: Fi
 }
 
 /** As `renewHosts` of records/cells/file-cells.ts, for the files of tasks. */
-export function renewHosts(db: Database, ids: { first: number; last: number }): Promise<number> {
+export async function renewHosts(db: Database, ids: { first: number; last: number }): Promise<number> {
   const { list, isOutdated } = withPresentHosts(sql`k.attachments`)
-  return db.execute(sql`update tasks k set attachments = ${list} where k.id between ${ids.first} and ${ids.last} and ${isOutdated}`)
+  const { changed } = await db.write(
+    sql`update tasks k set attachments = ${list} where k.id between ${ids.first} and ${ids.last} and ${isOutdated}`,
+  )
+  return changed
 }
 
 /** True if a detail of an entry is absent or equal to the stored one. A file that was moved may be given with its former host. */

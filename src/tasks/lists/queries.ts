@@ -1,6 +1,7 @@
 import { taskInReach } from '../../notifications/queries.ts'
 import type { Actor } from '../../platform/access/authenticate.ts'
 import { type Database, empty, join, type Sql, sql } from '../../platform/database/database.ts'
+import { labelled, type Statement, shortRead } from '../../platform/database/statement.ts'
 import { listWriter } from '../../platform/http/row-json.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import { type ChangeSource, TASK_COLUMNS } from '../queries.ts'
@@ -23,8 +24,8 @@ export async function listOnRecord(
   const parts = onRecord(tableId, recordId, status)
   const statement = pageCountedApart(parts[0], status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset })
   // A record has few tasks, so this is a short read. Only a page with a higher limit than usual can exceed 32 MB.
-  const ask = limit > SHORT_PAGE ? db.listPrinted : db.readShortPrinted
-  return page(ask, { statement, parts, limit, offset })
+  const how: How = limit > SHORT_PAGE ? labelled : shortRead
+  return page(db, how, { statement, parts, limit, offset })
 }
 
 /** As many tasks as a page has by default. With the longest details they have 15 MB. */
@@ -37,7 +38,7 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
   const parts = ofUser(reach, query)
-  return page(db.listPrinted, { statement: pageOfUser(reach, query, parts, { limit, offset }), parts, limit, offset })
+  return page(db, labelled, { statement: pageOfUser(reach, query, parts, { limit, offset }), parts, limit, offset })
 }
 
 function pageOfUser(reach: TaskReader, { tab, include_done, search }: UserQuery, parts: readonly Sql[], window: Window): Sql {
@@ -106,18 +107,20 @@ interface Page extends Window {
   parts: readonly Sql[]
 }
 
-/** @param ask the method of the database to use */
-async function page(ask: Database['readShortPrinted'], { statement, parts, limit, offset }: Page): Promise<WrittenList<Task>> {
-  const rows = await ask(statement, 'tasks:list')
+type How = (label: string, statement: Statement) => Statement
+
+/** @param how the statement runs */
+async function page(db: Database, how: How, { statement, parts, limit, offset }: Page): Promise<WrittenList<Task>> {
+  const rows = await db.page(how('tasks:list', statement))
   if (rows.length || (limit > 0 && offset === 0)) return writeTasks(rows)
   // A page beyond the end has no row with the total.
-  return new WrittenList('[]', { total: await totalOf(ask, parts) })
+  return new WrittenList('[]', { total: await totalOf(db, parts) })
 }
 
-/** The number of tasks on all pages together. @param ask as for `page` @param parts as for `pageOf` */
-async function totalOf(ask: Database['readShortPrinted'], parts: readonly Sql[]): Promise<number> {
-  const rows = await ask(sql`select count(*) from ${found(parts)}`, 'tasks:total')
-  return Number(rows.textOf(0, 0))
+/** The number of tasks on all pages together. @param parts as for `pageOf` */
+async function totalOf(db: Database, parts: readonly Sql[]): Promise<number> {
+  const [row] = await db.read<{ total: number }>(labelled('tasks:total', sql`select count(*) as total from ${found(parts)}`))
+  return row?.total ?? 0
 }
 
 const found = (parts: readonly Sql[]): Sql =>

@@ -5,6 +5,7 @@ import { mailWaiting } from '../../notifications/mail.ts'
 import { notificationEvents, notifyingEach } from '../../notifications/notify.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
+import { labelled } from '../../platform/database/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import { taskEvents } from '../events.ts'
 import { type DueTask, reminded } from '../notices.ts'
@@ -38,7 +39,7 @@ export async function sweepReminders(context: Context, retry: (at: Date) => Prom
 }
 
 async function isAnyDue({ db, now }: Context): Promise<boolean> {
-  const due = await db.query(sql`select from tasks k where ${isDue(now)} limit 1`, 'some-reminder-due')
+  const due = await db.read(labelled('some-reminder-due', sql`select from tasks k where ${isDue(now)} limit 1`))
   return due.length > 0
 }
 
@@ -46,12 +47,12 @@ async function isAnyDue({ db, now }: Context): Promise<boolean> {
 async function sendBatch({ db, now, transaction }: Context): Promise<number> {
   return transaction(async () => {
     // The condition is evaluated again once a row is locked, so a concurrent completion or deletion counts. This lock does not block comments.
-    const due = await db.query<DueReminder>(sql`
+    const due = await db.read<DueReminder>(sql`
       select k.id, k.title, k.due_date, k.due_time, k.reminder_at,
         exists (select 1 from users u where u.id = k.assignee_user_id and ${assigneeSees(sql`k`, sql`u`)}) as can_see
       from tasks k where ${isDue(now)} order by k.reminder_at, k.id limit ${BATCH} for no key update of k skip locked`)
     if (!due.length) return 0
-    await db.execute(sending(due, now))
+    await db.write(sending(due, now))
     return due.length
   })
 }

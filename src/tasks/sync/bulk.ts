@@ -22,7 +22,7 @@ export async function createMany(
   const checked = items.map((item) => check(context, item))
   return context.transaction(async () => {
     // Everything that another request may lock comes before the first task, so that two requests cannot deadlock.
-    if (place) await context.db.records(place.table_id).query(lockedPlace(place))
+    if (place) await context.db.records(place.table_id).read(lockedPlace(place))
     const inputs = checked.flatMap((input) => (input instanceof AppError ? [] : [input]))
     const named = (wanted: readonly NewTask[]) => wanted.flatMap(({ external_id }) => external_id ?? [])
     await lockExternalIds(context, named(inputs))

@@ -14,7 +14,7 @@ const LOCK_CLASS = 0x7461736b
 export async function lockExternalIds({ db, actor }: Context, ids: readonly string[]): Promise<void> {
   if (!ids.length) return
   // The order is that of the hashes, because two ids may share one.
-  await db.query(sql`
+  await db.write(sql`
     select pg_advisory_xact_lock(${LOCK_CLASS}::int, k.hash)
     from (select distinct hashtext(${actor.accountId}::int || ':' || id) as hash from unnest(${ids}::text[]) as given (id) order by 1) k`)
 }
@@ -22,7 +22,7 @@ export async function lockExternalIds({ db, actor }: Context, ids: readonly stri
 /** Locks the tasks that have the ids, in the same order as the deletion of many tasks. */
 export async function lockTasks({ db, actor }: Context, ids: readonly string[]): Promise<void> {
   if (!ids.length) return
-  await db.query(sql`
+  await db.read(sql`
     select id from tasks where account_id = ${actor.accountId} and external_id = any(${ids}::text[]) order by id for update`)
 }
 
@@ -33,7 +33,7 @@ export const isInDeletedTable: Sql = sql`exists (
 
 /** Takes the id away from a task in a deleted table; a restored task has none. @returns false when no such task had it */
 export async function releaseFromDeleted({ db, actor }: Context, id: string): Promise<boolean> {
-  const taken = await db.execute(sql`
+  const { changed: taken } = await db.write(sql`
     update tasks k set external_id = null, version = version + 1
     where k.account_id = ${actor.accountId} and k.external_id = ${id} and ${isInDeletedTable}`)
   return taken > 0

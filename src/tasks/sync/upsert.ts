@@ -56,7 +56,7 @@ async function createOrUpdate(context: Context, place: TaskPlace | null, input: 
 type FoundTask = Pick<TaskRow, 'task_id' | 'creator_user_id' | 'assignee_user_id' | 'space_id' | 'table_id' | 'record_id'>
 
 async function lockByExternalId({ db, actor }: Context, externalId: string): Promise<FoundTask | undefined> {
-  const [found] = await db.query<FoundTask>(sql`
+  const [found] = await db.read<FoundTask>(sql`
     select id as task_id, creator_user_id, assignee_user_id, space_id, table_id, record_id from tasks k
     where account_id = ${actor.accountId} and external_id = ${externalId} and not ${isInDeletedTable} for update`)
   return found

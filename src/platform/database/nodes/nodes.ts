@@ -2,12 +2,15 @@
  * The nodes of a Citus cluster: which has the records of a table, and reads that are asked of it directly. Without Citus there are none, and
  * nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
  */
+
 import pg from 'pg'
 import { withinTime } from '../../concurrency/time-limit.ts'
 import { type Database, raw, sql } from '../database.ts'
 import { isDatabaseAway, sqlState } from '../database-errors.ts'
-import type { PlacedRecords, Placement, RecordsNode, Statement } from '../records-plane.ts'
+import type { PlacedRecords, Placement, RecordsNode } from '../records-plane.ts'
 import { cutConnection } from '../silent-connections.ts'
+import type { Statement } from '../statement.ts'
+import { shortRead } from '../statement.ts'
 import { openTransaction, WRITES_NOTHING } from '../transactions.ts'
 import { HAS_TWO_PHASES, IN_TWO_PHASES } from './two-phases.ts'
 import { type NodeOptions, WatchedNode } from './watched-node.ts'
@@ -52,10 +55,10 @@ export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
   let isWarned = false
 
   async function refresh(database: Database): Promise<void> {
-    const [present] = await database.readShort<{ mark: string; has_two_phases: boolean }>(MARK, 'nodes:mark')
+    const [present] = await database.read<{ mark: string; has_two_phases: boolean }>(shortRead('nodes:mark', MARK))
     hasTwoPhases = present?.has_two_phases ?? false
     if (present?.mark === mark) return
-    const rows = await database.query<NodeAddress & { table_id: number }>(PLACED)
+    const rows = await database.read<NodeAddress & { table_id: number }>(PLACED)
     for (const row of rows) {
       const name = nameOfNode(row)
       if (!nodes.has(name)) nodes.set(name, new WatchedNode(name, configAt(config, row), options))
@@ -128,10 +131,8 @@ export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
 
   const recordsOn = (tableId: number): PlacedRecords => ({
     enlist: (statement) => enlist(tableId, statement),
-    query: (...asked) => read(tableId, (on) => on.query(...asked)),
-    queryPrinted: (...asked) => read(tableId, (on) => on.queryPrinted(...asked)),
-    readShort: (...asked) => read(tableId, (on) => on.readShort(...asked)),
-    readShortPrinted: (...asked) => read(tableId, (on) => on.readShortPrinted(...asked)),
+    read: (...asked) => read(tableId, (on) => on.read(...asked)),
+    page: (...asked) => read(tableId, (on) => on.page(...asked)),
   })
 
   return {
@@ -145,7 +146,7 @@ export function openNodes(config: pg.PoolConfig, options: NodeOptions): Nodes {
     enlistAll,
     refresh: refreshAfter,
     async follow(database) {
-      const [citus] = await database.query(sql`select from pg_extension where extname = 'citus'`)
+      const [citus] = await database.read(sql`select from pg_extension where extname = 'citus'`)
       if (!citus) return
       main = database
       await check()

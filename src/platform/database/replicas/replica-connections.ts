@@ -11,16 +11,8 @@ import { tooBusy } from '../../http/errors.ts'
 import { memo } from '../../memo.ts'
 import { FairPool } from '../fair-pool.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
-import {
-  type NamedTrailingRead,
-  openQueryQueue,
-  poolSettings,
-  runStatement,
-  runWithTrailing,
-  watchConnections,
-  withConnection,
-} from '../pooled-statements.ts'
-import { limitOfList, limitOfRecords, type Named, runPrepared } from '../prepared-statements.ts'
+import { openQueryQueue, poolSettings, runStatement, runWithTrailing, watchConnections, withConnection } from '../pooled-statements.ts'
+import { limitOfList, limitOfRecords, type Named, type NamedTrailingRead, runPrepared } from '../prepared-statements.ts'
 import { lsnOf } from './wal-position.ts'
 
 /** The primary answers at once, so a replica that cannot be reached must not keep callers for longer. */
@@ -43,8 +35,8 @@ export interface RunOptions {
   /** A read of a printed statement's that runs behind it. */
   trailing?: NamedTrailingRead | undefined
   signal?: AbortSignal | undefined
-  /** True for a page of a list that is not of records. */
-  isList?: boolean
+  /** True for a page that may have more than 32 MB. */
+  isPart?: boolean
 }
 
 /**
@@ -80,14 +72,14 @@ export class ReplicaConnections {
   /** @returns undefined if the replica has not replayed what is needed */
   async run(
     statement: Named,
-    { isPrinted = false, trailing, signal, isList }: RunOptions,
+    { isPrinted = false, trailing, signal, isPart }: RunOptions,
     needed: Needed,
   ): Promise<pg.QueryResult | undefined> {
     const read = () =>
       withConnection(this.#pool, signal, async (client, cancel) => {
         if (!(await hasReplayed(client, needed))) return undefined
         if (trailing) return runWithTrailing(client, statement, trailing, limitOfRecords(cancel))
-        return runStatement(client, statement, isPrinted, isList ? limitOfList(cancel) : signal && limitOfRecords(cancel))
+        return runStatement(client, statement, isPrinted, isPart ? undefined : signal ? limitOfRecords(cancel) : limitOfList(cancel))
       })
     return signal ? this.#queries.run(currentAccount(), read, { signal, refusal: tooBusy }) : read()
   }

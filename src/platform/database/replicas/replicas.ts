@@ -8,14 +8,14 @@ import type { FastifyBaseLogger } from 'fastify'
 import { withinTime } from '../../concurrency/time-limit.ts'
 import { AppError } from '../../http/errors.ts'
 import type { Metrics } from '../../metrics.ts'
-import type { Database, Statement, TrailingRead } from '../database.ts'
+import type { Database } from '../database.ts'
 import { isDatabaseAway, sqlState } from '../database-errors.ts'
 import type { ObserveStatement } from '../observe-statements.ts'
-import type { NamedTrailingRead } from '../pooled-statements.ts'
 import { PreparedNames } from '../prepared-statements.ts'
 import type { PrintedRows } from '../printed-rows.ts'
+import { type PageOptions, type ReadOptions, type Statement, shortRead } from '../statement.ts'
 import { replicaReads } from './metrics.ts'
-import type { Needed, RunOptions } from './replica-connections.ts'
+import type { Needed } from './replica-connections.ts'
 import { PRIMARY_SQL, type PrimaryRow } from './suitability.ts'
 import { endOfLog, timelineOf, type WalPosition } from './wal-position.ts'
 import { WatchedReplica } from './watched-replica.ts'
@@ -42,8 +42,8 @@ export interface ReadNeeds {
   patienceMs: number
 }
 
-interface ReadOptions extends Omit<RunOptions, 'trailing'> {
-  next?: TrailingRead | undefined
+interface RunOptions extends PageOptions {
+  isPrinted?: boolean
 }
 
 interface Call extends ReadNeeds {
@@ -93,7 +93,7 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
   let turn = 0
 
   async function askPrimary(): Promise<void> {
-    const [row] = await primary.readShort<PrimaryRow>({ text: PRIMARY_SQL, values: [] }, 'replicas:primary')
+    const [row] = await primary.read<PrimaryRow>(shortRead('replicas:primary', { text: PRIMARY_SQL, values: [] }))
     known = row
   }
 
@@ -126,12 +126,6 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
     return others.reduce((least, replica) => (least && replica.connections.busy < least.connections.busy ? replica : least), first)
   }
 
-  /** As on the primary, a read whose text is rare does not follow another. */
-  function named({ statement: { text, values }, label, answered }: TrailingRead): NamedTrailingRead | undefined {
-    const name = prepared.nameOf(label, text)
-    return name === undefined ? undefined : { statement: { name, text, values }, answered }
-  }
-
   /** The replica of the call, with what it must have replayed; undefined if none can be read. */
   async function replicaOf(call: Call): Promise<{ replica: WatchedReplica; needed: Needed } | undefined> {
     const position = await call.position
@@ -141,13 +135,13 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
     return replica?.isRead ? { replica, needed: { lsn: position.lsn, table, patienceMs } } : undefined
   }
 
-  async function onReplica(call: Call, { text, values }: Statement, label: string | undefined, { next, ...options }: ReadOptions) {
+  async function onReplica(call: Call, statement: Statement, { trailing, ...options }: RunOptions) {
     const found = await replicaOf(call)
     if (!found) return undefined
     const { replica, needed } = found
-    const statement = { text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }
+    const next = trailing && prepared.trailing(trailing)
     try {
-      return await replica.connections.run(statement, { ...options, trailing: next && named(next) }, needed)
+      return await replica.connections.run(prepared.named(statement), { ...options, trailing: next }, needed)
     } catch (error) {
       if (isFinal(error, options.signal)) throw error
       if (isLost(error)) replica.suspect()
@@ -156,36 +150,26 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
   }
 
   /** Rows from a replica; undefined if the primary has to be asked. */
-  async function read(statement: Statement, label: string | undefined, options: ReadOptions): Promise<unknown[] | undefined> {
+  async function rowsOn(statement: Statement, options: RunOptions): Promise<unknown[] | undefined> {
     const call = calls.getStore()
     if (!call || call.isOnPrimary || primary.inTransaction()) return undefined
-    const result = await onReplica(call, statement, label, options)
+    const result = await onReplica(call, statement, options)
     metrics.count(replicaReads, { side: result ? 'replica' : 'primary' })
     if (!result) call.isOnPrimary = true
     return result?.rows
   }
 
-  const reads: Pick<Database, 'query' | 'queryPrinted' | 'listPrinted' | 'readShort' | 'readShortPrinted'> = {
-    query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
-      ((await read(statement, label, { signal })) as Row[] | undefined) ?? primary.query<Row>(statement, label, signal),
-    queryPrinted: async (statement, label, signal, next) =>
-      ((await read(statement, label, { signal, isPrinted: true, next })) as unknown as PrintedRows | undefined) ??
-      primary.queryPrinted(statement, label, signal, next),
-    listPrinted: async (statement, label) =>
-      ((await read(statement, label, { isPrinted: true, isList: true })) as unknown as PrintedRows | undefined) ??
-      primary.listPrinted(statement, label),
-    readShort: async <Row>(statement: Statement, label: string) =>
-      ((await read(statement, label, {})) as Row[] | undefined) ?? primary.readShort<Row>(statement, label),
-    readShortPrinted: async (statement, label) =>
-      ((await read(statement, label, { isPrinted: true })) as unknown as PrintedRows | undefined) ??
-      primary.readShortPrinted(statement, label),
+  const reads: Pick<Database, 'read' | 'page'> = {
+    read: async <Row>(statement: Statement, options: ReadOptions = {}) =>
+      ((await rowsOn(statement, options)) as Row[] | undefined) ?? primary.read<Row>(statement, options),
+    page: async (statement, options = {}) =>
+      ((await rowsOn(statement, { ...options, isPrinted: true })) as unknown as PrintedRows | undefined) ??
+      primary.page(statement, options),
   }
 
   async function currentPosition(): Promise<WalPosition> {
-    const [row] = await primary.readShort<{ wal_file: string; next_record: string }>(
-      { text: POSITION_SQL, values: [] },
-      'replicas:position',
-    )
+    const statement = shortRead('replicas:position', { text: POSITION_SQL, values: [] })
+    const [row] = await primary.read<{ wal_file: string; next_record: string }>(statement)
     const { wal_file, next_record } = row as { wal_file: string; next_record: string }
     return { timeline: timelineOf(wal_file), lsn: endOfLog(next_record) }
   }
