@@ -16,8 +16,8 @@ async function openFiles(): Promise<number> {
   return targets.filter((target) => target.startsWith(join(dataDir, 'tmp'))).length
 }
 
-async function filled(memory: SpoolMemory, party: string, bytes: number) {
-  const spool = new Spool(dataDir, memory, party)
+async function filled(memory: SpoolMemory, address: string, bytes: number) {
+  const spool = new Spool(dataDir, memory, address)
   const content = randomBytes(bytes)
   await spool.add(content)
   return { spool, isWhole: async () => spool.bytes === bytes && (await spool.whole()).equals(content) }
@@ -39,7 +39,7 @@ test.each([0, 1, 4_095, 4_096, 4_097, 65_535, 65_536, 65_537, 200_000])(
   },
 )
 
-test('a party that has used up its share writes to files, and the others still have room', async () => {
+test('an address that has used up its share writes to files, and the others still have room', async () => {
   // Each spool takes 60 KB of the shared memory beyond the 4 KB that are its own.
   const memory = new SpoolMemory(240 * KB, 120 * KB)
   const spools = [await filled(memory, 'flood', 60_000), await filled(memory, 'flood', 60_000)]

@@ -8,39 +8,39 @@ export const SPOOLED_BYTES = 64 * KB
 /** Every spool may keep this many bytes in memory, whatever the others hold. */
 const FREE_BYTES = 4 * KB
 
-/** Limits the memory of all spools of a kind together, and of those of one party. Bytes without room go to temporary files. */
+/** Limits the memory of all spools of a kind together, and of those of one address. Bytes without room go to temporary files. */
 export class SpoolMemory {
   readonly #bytes: number
-  readonly #bytesPerParty: number
+  readonly #bytesPerAddress: number
   #taken = 0
-  readonly #byParty = new Map<string, number>()
+  readonly #byAddress = new Map<string, number>()
 
-  constructor(bytes: number, bytesPerParty: number) {
+  constructor(bytes: number, bytesPerAddress: number) {
     this.#bytes = bytes
-    this.#bytesPerParty = bytesPerParty
+    this.#bytesPerAddress = bytesPerAddress
   }
 
   /** @returns false if there is no room for the bytes */
-  take(party: string, bytes: number): boolean {
-    const own = (this.#byParty.get(party) ?? 0) + bytes
-    if (this.#taken + bytes > this.#bytes || own > this.#bytesPerParty) return false
+  take(address: string, bytes: number): boolean {
+    const own = (this.#byAddress.get(address) ?? 0) + bytes
+    if (this.#taken + bytes > this.#bytes || own > this.#bytesPerAddress) return false
     this.#taken += bytes
-    this.#byParty.set(party, own)
+    this.#byAddress.set(address, own)
     return true
   }
 
-  give(party: string, bytes: number): void {
-    const left = (this.#byParty.get(party) ?? 0) - bytes
+  give(address: string, bytes: number): void {
+    const left = (this.#byAddress.get(address) ?? 0) - bytes
     this.#taken -= bytes
-    if (left > 0) this.#byParty.set(party, left)
-    else this.#byParty.delete(party)
+    if (left > 0) this.#byAddress.set(address, left)
+    else this.#byAddress.delete(address)
   }
 }
 
 export class Spool {
   readonly #dataDir: string
   readonly #memory: SpoolMemory
-  readonly #party: string
+  readonly #address: string
   /** The bytes that are not in the file: the last ones, or all of them if there is no file. */
   #buffer: Buffer = Buffer.alloc(0)
   #buffered = 0
@@ -48,10 +48,10 @@ export class Spool {
   #file: FileHandle | undefined
   #inFile = 0
 
-  constructor(dataDir: string, memory: SpoolMemory, party: string) {
+  constructor(dataDir: string, memory: SpoolMemory, address: string) {
     this.#dataDir = dataDir
     this.#memory = memory
-    this.#party = party
+    this.#address = address
   }
 
   get bytes(): number {
@@ -82,7 +82,7 @@ export class Spool {
 
   /** Gives memory and disk space back. */
   async close(): Promise<void> {
-    this.#memory.give(this.#party, this.#taken)
+    this.#memory.give(this.#address, this.#taken)
     this.#taken = 0
     this.#buffer = Buffer.alloc(0)
     this.#buffered = 0
@@ -96,7 +96,7 @@ export class Spool {
     let size = Math.max(this.#buffer.length, FREE_BYTES)
     while (size < wanted && size < SPOOLED_BYTES) size *= 2
     const taken = size - FREE_BYTES
-    if (size > this.#buffer.length && this.#memory.take(this.#party, taken - this.#taken)) this.#taken = taken
+    if (size > this.#buffer.length && this.#memory.take(this.#address, taken - this.#taken)) this.#taken = taken
     else if (this.#buffer.length) return false
     else size = FREE_BYTES
     const grown = Buffer.allocUnsafeSlow(size)
