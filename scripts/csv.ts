@@ -109,7 +109,7 @@ async function openFile(file: string): Promise<FileHandle> {
 async function tableRef({ db, actor }: Context, tableId: number) {
   const [row] = await db.read<TableRow>(sql`
     select t.* from (select ${actor.userId}::int as p_user_id, ${actor.accountId}::int as p_account_id) p
-    join lateral (${tableResource.select({ table_id: tableId })}) t on true`)
+    join lateral (${tableResource.select({ table_id: tableId }, null)}) t on true`)
   if (!row) throw new ScriptError(`There is no table ${tableId}`)
   return tableOf(row, actor)
 }

@@ -42,12 +42,13 @@ function commentResource<Row extends object>({
   )
   return {
     ids,
-    select: ({ comment_id, ...names }, db): Sql => sql`
+    select: ({ comment_id, ...names }, of): Sql => sql`
       select s.*, c.id as comment_id, ${comments.type} as comment_type, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id,
         c.created_at as comment_created_at
-      from (${resource.select(names, db)}) s
+      from (${resource.select(names, of)}) s
       left join ${raw(comments.name)} c on ${belongs} and c.id = ${comment_id}`,
     check: (row, actor, right) => resource.check(row, actor, right),
+    ...(resource.textOf && { textOf: resource.textOf }),
     ...(resource.readUnread && { readUnread: resource.readUnread }),
     // Without the table of the records there is no comment either: the same 404s apply.
     ...(resource.fallback && { fallback: { ...resource.fallback, ids } as unknown as Resource<CommentRow<Row>> }),

@@ -1,9 +1,10 @@
 /** Reads a record in the statement that authorises the request: one round trip to the database instead of two. */
 
 import type { TableDef } from '../fields/definition.ts'
+import type { TextKey } from '../platform/access/access-statement.ts'
 import type { Callers, Resource } from '../platform/access/authorize.ts'
-import { type RecordRow, recordAlone, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
-import { type Database, sql } from '../platform/database/database.ts'
+import { type RecordRow, recordAlone, recordOfTable, recordResource, recordRest, tableOf } from '../platform/access/resources.ts'
+import { sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { constant } from '../platform/database/prepare.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
@@ -21,22 +22,15 @@ interface ShownRow extends RecordRow {
 
 const shownRecordResource: Resource<ShownRow> = {
   ...recordResource,
-  select: (ids, db) => {
-    const definition = db && definitionFor(ids, db)
-    return definition ? recordOfTable(ids, shownColumns(definition)) : recordResource.select(ids, db)
-  },
+  textOf: (ids, db) => definitionHere(db, ids.table_id ?? 0) ?? recordResource.textOf?.(ids, db) ?? null,
+  select: (ids, of) => (isDefinition(of) ? recordOfTable(of.id, ids, shownColumns(of)) : recordResource.select(ids, of)),
   readUnread: async (row, db) => {
     const definition = guessedDefinition(db, row.table_id)
     const shown = definition?.version === row.table_version ? await readRow(db, definition, row.record_id).catch(ifOutdated) : undefined
     if (!shown) return recordResource.readUnread?.(row, db) ?? row
     return { ...row, record_version: shown.version, shown, shown_version: row.table_version }
   },
-  composedFor: definitionFor,
-  idsInText: ['table_id'],
-  selectRest: (ids, db) => {
-    const definition = definitionFor(ids, db)
-    return recordAlone(ids, db, definition && shownColumns(definition))
-  },
+  selectRest: (ids, of) => (isDefinition(of) ? recordAlone(of.id, ids, shownColumns(of)) : recordRest(ids, of)),
   fallback: recordResource,
 }
 
@@ -44,10 +38,8 @@ const shownRecordResource: Resource<ShownRow> = {
 const shownColumns = (definition: TableDef) => sql`, ${constant(definition.version)} as shown_version,
   (select row_to_json(shown.*) from (select ${selectedColumns(definition)}) shown) as shown`
 
-/** The definition by which the statement of the access check can read the record. */
-function definitionFor({ table_id = 0 }: Record<string, number>, db: Database): TableDef | undefined {
-  return definitionHere(db, table_id)
-}
+/** Without a definition, only the id and the version of the record are read. */
+const isDefinition = (of: TextKey): of is TableDef => typeof of === 'object' && of !== null
 
 /** A row that cannot be read, because the table has just been changed, is read again by its new definition. */
 function ifOutdated(error: unknown): undefined {

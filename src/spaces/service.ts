@@ -132,9 +132,9 @@ interface MemberRow extends SpaceRow {
 /** A member of the space in the path. */
 export const memberResource: Resource<MemberRow> = {
   ids: [...spaceResource.ids, { name: 'user_id', thing: 'Member', found: 'found_user_id' }],
-  select: ({ space_id = 0, user_id }) => sql`
+  select: ({ user_id, ...ids }) => sql`
     select s.*, other.user_id as found_user_id, owned.id is not null as found_is_owner
-    from (${spaceResource.select({ space_id })}) s
+    from (${spaceResource.select(ids, null)}) s
     left join space_members other on other.space_id = s.space_id and other.user_id = ${user_id}
     left join accounts owned on owned.owner_user_id = other.user_id`,
   check: spaceResource.check,

@@ -102,10 +102,10 @@ const MOST_SEEN = 20_000
 const tablesOfTasks = memo((_: Database) => new BoundedMap<number, number | null>(MOST_SEEN))
 
 /** What the text of the statement depends on: the table of the task's record, or one of these. */
-const STANDALONE = {}
-const UNSEEN = {}
+const STANDALONE = 'standalone'
+const UNSEEN = 'unseen'
 
-function placeOf({ task_id: taskId = 0 }: Record<string, number>, db: Database): object {
+function placeOf({ task_id: taskId = 0 }: Record<string, number>, db: Database): TableDef | typeof STANDALONE | typeof UNSEEN {
   const tableId = tablesOfTasks(db).get(taskId)
   if (tableId == null) return tableId === null ? STANDALONE : UNSEEN
   return definitionHere(db, tableId) ?? UNSEEN
@@ -123,7 +123,8 @@ const OWN_TASK = sql`case when k.account_id = p.p_account_id then k.id end`
 
 const shownTaskResource: Resource<ShownTask> = {
   ...taskResource,
-  select: ({ task_id: taskId }, _, place = UNSEEN) => {
+  textOf: placeOf,
+  select: ({ task_id: taskId }, place) => {
     if (place === UNSEEN) return ofTask(taskId)
     const table = place === STANDALONE ? undefined : (place as TableDef)
     const isShown = table ? sql`t.id = ${constant(table.id)} and t.version = ${constant(table.version)}` : sql`k.table_id is null`
@@ -134,7 +135,6 @@ const shownTaskResource: Resource<ShownTask> = {
       join: subscribersOf(OWN_TASK),
     })
   },
-  composedFor: placeOf,
   fallback: taskResource as Resource<ShownTask>,
 }
 

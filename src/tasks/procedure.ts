@@ -3,8 +3,9 @@
 import type { PrincipalSelect } from '../platform/access/access-statement.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
-import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
+import { checkSpace, withRule } from '../platform/access/resources.ts'
 import { empty, type Sql, sql } from '../platform/database/database.ts'
+import type { Given } from '../platform/database/prepare.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canEdit } from './policy.ts'
@@ -31,7 +32,7 @@ const IS_SUBSCRIBER = sql`exists (select 1 from task_subscribers f where f.task_
  * Selects the task `k` with its table `t`. A task in a deleted table or space is not found.
  * @param more further columns, each with its comma, which may use what `join` adds
  */
-export const ofTask = (taskId: number | undefined, { isSubscriber = IS_SUBSCRIBER, more = empty, join = empty } = {}): Sql => sql`
+export const ofTask = (taskId: Given<number> | undefined, { isSubscriber = IS_SUBSCRIBER, more = empty, join = empty } = {}): Sql => sql`
     select k.id as task_id, k.account_id as task_account_id, k.title, k.creator_user_id, k.assignee_user_id,
       k.space_id, k.table_id, t.version as table_version, t.name as table_name, k.record_id, m.role as member_role,
       ${isSubscriber} as is_subscriber${more}
@@ -45,7 +46,6 @@ export const ofTask = (taskId: number | undefined, { isSubscriber = IS_SUBSCRIBE
 export const taskResource: Resource<TaskRow> = {
   ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
   select: ({ task_id }) => ofTask(task_id),
-  composedFor: anyIds,
   check: requireReadable,
 }
 
@@ -70,7 +70,6 @@ export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = call
 const standaloneResource: Resource = {
   ids: [],
   select: () => sql`select true as is_standalone`,
-  composedFor: anyIds,
   check: (_, actor) => {
     if (actor.kind === 'account') throw forbidden('Task is not on a record')
   },

@@ -22,19 +22,20 @@ import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
 /** The saved view named in the path. The Default view (0) is not one, because it cannot be changed. */
 export const viewResource: Resource<TableRow & { view_id: number }> = {
   ids: [...tableResource.ids, { name: 'view_id', thing: 'View', found: 'view_id' }],
-  select: ({ table_id = 0, view_id }) => sql`
-    select t.*, v.id as view_id from (${tableResource.select({ table_id })}) t
+  select: ({ view_id, ...ids }) => sql`
+    select t.*, v.id as view_id from (${tableResource.select(ids, null)}) t
     left join views v on v.table_id = t.table_id and v.id = ${view_id}`,
   check: tableResource.check,
 }
 
+const DEFAULT_VIEW = 'default view'
+
 /** The saved view named in the path, or the Default view. */
 export const anyViewResource: typeof viewResource = {
   ...viewResource,
-  select: ({ table_id = 0, view_id = 0 }) =>
-    view_id === 0
-      ? sql`select t.*, 0 as view_id from (${tableResource.select({ table_id })}) t`
-      : viewResource.select({ table_id, view_id }),
+  textOf: ({ view_id }) => (view_id === 0 ? DEFAULT_VIEW : null),
+  select: (ids, of) =>
+    of === DEFAULT_VIEW ? sql`select t.*, 0 as view_id from (${tableResource.select(ids, null)}) t` : viewResource.select(ids, null),
 }
 
 /** The view as the API answers it, with its version. */

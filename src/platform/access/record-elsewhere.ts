@@ -5,10 +5,11 @@
 
 import { type Database, recordsOf, type Sql, sql } from '../database/database.ts'
 import { isOutdated } from '../database/outdated-definition.ts'
+import type { Given } from '../database/prepare.ts'
 import { shortRead } from '../database/statement.ts'
 
 /** The columns of a record that is still to be read. */
-export const unreadRecord = (recordId: number | undefined): Sql =>
+export const unreadRecord = (recordId: Given<number> | undefined): Sql =>
   sql`${recordId}::int as record_id, null::int as record_version, true as is_elsewhere`
 
 export const isUnread = (row: object): boolean => 'is_elsewhere' in row && row.is_elsewhere === true

@@ -1,6 +1,7 @@
 /** Checks again what the caller of a job may do: a job may run hours after its request, and a key may be revoked or a member removed meanwhile. */
 import { type Database, sql } from '../database/database.ts'
 import { AppError, forbidden, notFound } from '../http/errors.ts'
+import { selectOf } from './access-statement.ts'
 import { type Actor, actorOf, ofKeys, ofUser, type PrincipalRow, refusalOf } from './authenticate.ts'
 import type { Resource, Right } from './authorize.ts'
 
@@ -32,7 +33,7 @@ export async function requireRequester<Row extends object>(
   if (user_id === null && api_key_id === null) return undefined
   const principal = api_key_id === null ? ofUser(sql`u.id = ${user_id}`) : ofKeys(sql`k.id = ${api_key_id}`)
   const [found] = await db.read<PrincipalRow & Row>(
-    sql`select p.*, t.* from (${principal}) p left join lateral (${resource.select(ids, db)}) t on true`,
+    sql`select p.*, t.* from (${principal}) p left join lateral (${selectOf(resource, ids, db)}) t on true`,
   )
   if (!found) throw forbidden(api_key_id === null ? lost('the user was deleted') : lost('the API key was deleted'))
   // The address of the request was checked when it came.

@@ -1,11 +1,9 @@
 /** The resources that several features use: spaces, tables and records. */
 
-import { BoundedMap } from '../collections/bounded-map.ts'
-import { type Database, empty, recordsOf, type Sql, sql } from '../database/database.ts'
+import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { constant, type Given } from '../database/prepare.ts'
 import { forbidden } from '../http/errors.ts'
-import { memo } from '../memo.ts'
-import type { Container } from './access-statement.ts'
+import type { Container, SelectedIds, TextKey } from './access-statement.ts'
 import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 import { readRecord, unreadRecord } from './record-elsewhere.ts'
@@ -49,17 +47,12 @@ export function requireNoLess(role: Role, before: Role): void {
   if (RANK[role] < RANK[before]) throw forbidden('The role of the sender was lowered meanwhile')
 }
 
-/** For a resource whose text is the same for any ids. */
-export const anyIds = () => ANY_IDS
-const ANY_IDS = {}
-
 export const spaceResource: Resource<SpaceRow> = {
   ids: [{ name: 'space_id', thing: 'Space', found: 'space_id' }],
   select: ({ space_id }) => sql`
     select s.id as space_id, s.name as space_name, s.account_id, m.role as member_role
     from spaces s left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
     where s.id = ${space_id} and s.account_id = p.p_account_id and s.deleted_at is null`,
-  composedFor: anyIds,
   container: {
     kind: 'space',
     id: 'space_id',
@@ -86,7 +79,6 @@ const TABLE: Container = {
 export const tableResource: Resource<TableRow> = {
   ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
   select: ({ table_id }) => ofTable(table_id),
-  composedFor: anyIds,
   container: TABLE,
   check: checkSpace,
 }
@@ -102,58 +94,43 @@ export const withRule = <Row extends object>(resource: Resource<Row>, rule: (row
 
 /** The resource with other names for its ids, as the bodies of the email endpoints have them. */
 export function renamed<Row extends object>(resource: Resource<Row>, names: Record<string, string>): Resource<Row> {
-  const original = (ids: Record<string, number>) =>
-    Object.fromEntries(resource.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
+  const original = <Id>(ids: Readonly<Record<string, Id>>) =>
+    Object.fromEntries(resource.ids.map(({ name }) => [name, ids[names[name] ?? name] as Id]))
   const { container } = resource
   return {
     ...resource,
     ids: resource.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
-    select: (ids, db) => resource.select(original(ids), db),
-    ...(resource.composedFor && { composedFor: (ids, db) => resource.composedFor?.(original(ids), db) }),
-    ...(resource.idsInText && { idsInText: resource.idsInText.map((id) => names[id] ?? id) }),
+    select: (ids, of) => resource.select(original(ids), of),
+    ...(resource.textOf && { textOf: (ids, db) => resource.textOf?.(original(ids), db) ?? null }),
     ...(container && { container: { ...container, id: names[container.id] ?? container.id } }),
-    ...(resource.selectRest && { selectRest: (ids, db, subject) => resource.selectRest?.(original(ids), db, subject) as Sql }),
+    ...(resource.selectRest && { selectRest: (ids, of) => resource.selectRest?.(original(ids), of) as Sql }),
     ...(resource.fallback && { fallback: renamed(resource.fallback, names) }),
   }
 }
 
-/** A record with its table. @param more columns of the record, `r` */
-export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
-  ofTable(
-    constant(table_id),
-    sql`, ${RECORD}${more}`,
-    // The id was checked to be a number, so it is safe in the name of the schema.
-    sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
-  )
+/** A record with its table, whose number is in the text. @param more columns of the record, `r` */
+export const recordOfTable = (tableId: number, { record_id }: SelectedIds, more: Sql = empty): Sql =>
+  ofTable(constant(tableId), sql`, ${RECORD}${more}`, sql`left join ${recordsOf(tableId)} r on r.id = ${record_id}`)
 
-/** A record without its table. @param more as in `recordOfTable`; it is left out for a record on another server */
-export const recordAlone = ({ table_id = 0, record_id }: Record<string, number>, db: Database, more: Sql = empty): Sql =>
-  db.isElsewhere(table_id)
-    ? sql`select ${unreadRecord(record_id)}`
-    : sql`select ${RECORD}${more} from ${recordsOf(table_id)} r where r.id = ${record_id}`
+/** The same without the table. */
+export const recordAlone = (tableId: number, { record_id }: SelectedIds, more: Sql = empty): Sql =>
+  sql`select ${RECORD}${more} from ${recordsOf(tableId)} r where r.id = ${record_id}`
 
 const RECORD = sql`r.id as record_id, r.version as record_version`
 
-const MOST_TEXTS = 1_000
-const textsOf = memo((_: Database) => new BoundedMap<number, object>(MOST_TEXTS))
-
-/** What the text for a record of the table is composed for: the number of the table is in it. */
-function textOfTable(db: Database, tableId: number): object {
-  const known = textsOf(db).get(tableId)
-  if (known) return known
-  const text = {}
-  textsOf(db).set(tableId, text)
-  return text
+/** The same for what `recordResource` knows of the place of the record. */
+export function recordRest(ids: SelectedIds, tableId: TextKey): Sql {
+  return typeof tableId === 'number' ? recordAlone(tableId, ids) : sql`select ${unreadRecord(ids.record_id)}`
 }
 
 export const recordResource: Resource<RecordRow> = {
   ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
-  select: (ids, db) =>
-    db?.isElsewhere(ids.table_id ?? 0) ? ofTable(ids.table_id, sql`, ${unreadRecord(ids.record_id)}`) : recordOfTable(ids),
-  composedFor: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? undefined : textOfTable(db, table_id)),
-  idsInText: ['table_id'],
+  // The id was checked to be a number, so it is safe in the name of the schema.
+  textOf: ({ table_id = 0 }, db) => (db.isElsewhere(table_id) ? null : table_id),
+  select: (ids, tableId) =>
+    typeof tableId === 'number' ? recordOfTable(tableId, ids) : ofTable(ids.table_id, sql`, ${unreadRecord(ids.record_id)}`),
   container: TABLE,
-  selectRest: (ids, db) => recordAlone(ids, db),
+  selectRest: recordRest,
   readUnread: async (row, db) => ({ ...row, ...(await readRecord(row, db)) }),
   check: checkSpace,
   fallback: {

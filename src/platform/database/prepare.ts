@@ -26,7 +26,7 @@ export type Given<Value> = Value | Sql
 /** The instant as a timestamp. */
 export const timestamp = (instant: Given<Date>): Sql => sql`${instant instanceof Date ? formatInstant(instant) : instant}::timestamp`
 
-/** What the text of a statement depends on, by name. Objects among it must never change, and are compared by identity. */
+/** What the text of a statement depends on, by name. Objects and functions among it never change, and are compared by identity. */
 type Key = object
 
 /** A value of the code, printed into the text. */
@@ -78,7 +78,7 @@ let objects = 0
 const numbers = new WeakMap<object, number>()
 
 function nameOf(part: unknown): string {
-  if (typeof part !== 'object' || part === null) return JSON.stringify(part)
+  if ((typeof part !== 'object' && typeof part !== 'function') || part === null) return JSON.stringify(part)
   const number = numbers.get(part) ?? ++objects
   numbers.set(part, number)
   return `#${number}`
