@@ -19,7 +19,7 @@ import { mountHealth } from './platform/http/health.ts'
 import { type Application, type Cookies, HttpRequest } from './platform/http/http-request.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { type RefuseMethod, watchMethods } from './platform/http/other-methods.ts'
-import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
+import { protectFromOverload } from './platform/http/overload.ts'
 import { limitPipelining } from './platform/http/pipelining.ts'
 import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writes.ts'
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
@@ -54,15 +54,14 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitShutdownTime(app)
   limitClients(app, limits)
   const cookies = await openCookies(app)
-  const overload = openOverloadProtection(deps.metrics, callsIn)
-  addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, noteUse: useOf(deps, overload) })
+  addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, noteUse: useOf(deps) })
   if (deps.replicas) answerPositions(app, deps.replicas)
   logAnswers(app)
   measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
   answerUnknownPaths(app, watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : []))
-  overload.addHooks(app)
+  protectFromOverload(app, { metrics: deps.metrics, remembered: deps.rememberedAccess, callsIn })
   mountRpc(app, appRouter, (request) => request.context)
   mountRest(app, appRouter, (request) => request.context)
   await app.register(async (scope) => mountRoutes(scope, deps))
@@ -133,10 +132,9 @@ function addRequestContext(app: FastifyInstance, application: Application): void
 }
 
 /** Returns the function that records the last use of a key or session. */
-function useOf(deps: Deps, overload: OverloadProtection): Application['noteUse'] {
+function useOf(deps: Deps): Application['noteUse'] {
   return (request, actor, lastSeenAt) => {
     const { context } = request
-    overload.learn(request, context.credentials, actor.accountId)
     if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, context.now)
     const token = noteSessionUse(deps, actor, { lastSeenAt, sender: context }, context.now) && context.cookie(SESSION_COOKIE)
     if (token) context.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })

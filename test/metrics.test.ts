@@ -4,7 +4,7 @@ import pino from 'pino'
 import { describe, expect, test, vi } from 'vitest'
 import { buildOperatorApp } from '../src/app.ts'
 import type { Deps } from '../src/platform/context.ts'
-import { openOverloadProtection } from '../src/platform/http/overload.ts'
+import { protectFromOverload } from '../src/platform/http/overload.ts'
 import { overloadMetrics, showQueue } from '../src/platform/http/overload-metrics.ts'
 import { counter, duration, gauge, openMetrics } from '../src/platform/metrics.ts'
 import { readSettings } from '../src/settings.ts'
@@ -89,7 +89,7 @@ describe('what is measured', () => {
     server.addHook('onRequest', async (request) => {
       request.context = { credentials: { kind: 'none' }, ip: '192.0.2.1' } as never
     })
-    openOverloadProtection(metrics, () => 1).addHooks(server)
+    protectFromOverload(server, { metrics, remembered: undefined, callsIn: () => 1 })
     server.get('/', () => answers.promise)
     const all = Array.from({ length: 1_000 }, () => server.inject('/'))
     const deps = { metrics } as Deps

@@ -18,7 +18,7 @@ import {
   type Validity,
 } from './authenticate.ts'
 
-const MOST_CALLERS = 4_000
+const MOST_CALLERS = 10_000
 /** Of spaces and of tables, for each caller. */
 const MOST_CONTAINERS = 8
 /** The longest time for which a change is missed if an operator turns off the triggers. */
@@ -84,9 +84,9 @@ export class RememberedAccess {
     if (container) caller.containers[container.kind].set(ids[container.id] ?? -1, picked(row, container.columns))
   }
 
-  /** Forgets credentials that were refused. */
-  forget(credentials: KnownCredentials): void {
-    this.#callers.delete(nameOf(credentials))
+  /** Forgets credentials that were refused, so that what is sent with them does not count for their account. */
+  forget(credentials: Credentials): void {
+    this.#callers.delete(nameOf(credentials) ?? '')
   }
 }
 

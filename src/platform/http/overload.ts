@@ -3,7 +3,7 @@
  * what the process can do (fair-queue.ts), so one that floods slows down itself only.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Credentials, nameOf } from '../access/authenticate.ts'
+import type { RememberedAccess } from '../access/remembered-access.ts'
 import type { Entry } from '../collections/linked-list.ts'
 import { accountName, currentAccount, runFor } from '../concurrency/current-account.ts'
 import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
@@ -40,23 +40,25 @@ const STRANGERS = 4
 const AWAITED = new Set(['POST', 'PUT'])
 /** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
 const REFUSALS = [1, 2, 3].map((retryAfterSeconds) => tooBusy({ retryAfterSeconds }))
-const KNOWN_KEYS = 10_000
 
-export interface OverloadProtection {
-  /** Notes the account of the request's credentials, so that further requests with them count for it before they are authenticated. */
-  learn(request: FastifyRequest, credentials: Credentials, accountId: number): void
-  /** Adds the hooks. They need `request.context`. */
-  addHooks(app: FastifyInstance): void
+interface ProtectionOptions {
+  metrics: Metrics
+  /** Knows the account of a request before it is authenticated. */
+  remembered: RememberedAccess | undefined
+  /** How many calls a request with this URL makes. */
+  callsIn: (url: string) => number
 }
 
-/** @param callsIn how many calls a request with this URL makes */
-export function openOverloadProtection(metrics: Metrics, callsIn: (url: string) => number): OverloadProtection {
+/** Adds the hooks. They need `request.context`. */
+export function protectFromOverload(app: FastifyInstance, { metrics, remembered, callsIn }: ProtectionOptions): void {
   const queue = new FairQueue(QUEUE)
   showQueue(metrics, queue)
-  const accounts = new Map<string, string>()
   let refused = 0
 
-  const accountOf = ({ context: { credentials, ip } }: FastifyRequest) => accounts.get(nameOf(credentials) ?? '') ?? strangerName(ip)
+  function accountOf({ context: { credentials, ip } }: FastifyRequest): string {
+    const id = remembered?.accountOf(credentials)
+    return id === undefined ? strangerName(ip) : accountName(id)
+  }
 
   function enterLater(request: FastifyRequest, reply: FastifyReply, account: string, weight: number, done: Done): void {
     queue.wait(
@@ -79,46 +81,32 @@ export function openOverloadProtection(metrics: Metrics, callsIn: (url: string) 
     done(REFUSALS[refused++ % REFUSALS.length])
   }
 
-  return {
-    learn(request, credentials, accountId) {
-      const account = accountName(accountId)
-      const name = nameOf(credentials)
-      if (request.account === account || name === undefined) return
-      // They are soon learned again.
-      if (accounts.size >= KNOWN_KEYS) accounts.clear()
-      accounts.set(name, account)
-    },
-    addHooks(app) {
-      app.decorateRequest('slot')
-      app.decorateRequest('account')
-      app.decorateRequest('inProgress')
-      app.addHook('onRequest', (request, reply, done) => {
-        const { config } = request.routeOptions
-        if (config.isAlwaysServed) return done()
-        const account = accountOf(request)
-        const weight = Math.min(callsIn(request.url), MOST_WEIGHT)
-        request.account = account
-        if (!config.isUpload) request.inProgress = requestBegins()
-        const slot = queue.tryEnter(account, weight)
-        if (!slot) return enterLater(request, reply, account, weight, done)
-        takeSlot(request, slot)
-        runFor(account, done)
-      })
-      // The stream of a body runs outside of the context of its request. A request without a body is still inside.
-      app.addHook('preHandler', ({ account }, _, done) =>
-        account === undefined || account === currentAccount() ? done() : runFor(account, done),
-      )
-      // It does not run if the caller hangs up: the work goes on for some time, and counts for `countedMs`.
-      app.addHook('onResponse', (request, reply, done) => {
-        const { slot, context, inProgress } = request
-        if (inProgress) requestEnds(inProgress)
-        if (slot) queue.leave(slot)
-        // A key that was revoked must not go on counting for its account.
-        if (reply.statusCode === 401) accounts.delete(nameOf(context.credentials) ?? '')
-        done()
-      })
-    },
-  }
+  app.decorateRequest('slot')
+  app.decorateRequest('account')
+  app.decorateRequest('inProgress')
+  app.addHook('onRequest', (request, reply, done) => {
+    const { config } = request.routeOptions
+    if (config.isAlwaysServed) return done()
+    const account = accountOf(request)
+    const weight = Math.min(callsIn(request.url), MOST_WEIGHT)
+    request.account = account
+    if (!config.isUpload) request.inProgress = requestBegins()
+    const slot = queue.tryEnter(account, weight)
+    if (!slot) return enterLater(request, reply, account, weight, done)
+    takeSlot(request, slot)
+    runFor(account, done)
+  })
+  // The stream of a body runs outside of the context of its request. A request without a body is still inside.
+  app.addHook('preHandler', ({ account }, _, done) =>
+    account === undefined || account === currentAccount() ? done() : runFor(account, done),
+  )
+  // It does not run if the caller hangs up: the work goes on for some time, and counts for `countedMs`.
+  app.addHook('onResponse', (request, _, done) => {
+    const { slot, inProgress } = request
+    if (inProgress) requestEnds(inProgress)
+    if (slot) queue.leave(slot)
+    done()
+  })
 }
 
 type Done = (error?: Error) => void

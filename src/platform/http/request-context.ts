@@ -73,7 +73,10 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
       return taken instanceof Promise ? taken.then((budget) => requireBudget(ctx, budget)) : requireBudget(ctx, taken)
     },
     onAnonymous: () => countByAddress(ctx),
-    onRefused: (refusal) => countByAddress(ctx) ?? refusal,
+    onRefused: (refusal) => {
+      deps.rememberedAccess?.forget(credentials)
+      return countByAddress(ctx) ?? refusal
+    },
   }
 }
 
