@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { deadPaths } from './doc-paths.ts'
 import { type Finding, findings } from './house-rules.ts'
+import { longPages } from './page-lengths.ts'
 import { readFacts } from './source-facts.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -15,6 +16,7 @@ const listsOfFiles = textsOf(['biome.json', 'vitest.config.ts', 'test/durations.
 const found = [
   ...findings(readFacts(sources), read('prisma/schema.prisma')),
   ...deadPaths({ ...others, ...listsOfFiles, ...sources }, (path) => existsSync(`${root}${path}`)),
+  ...longPages(others),
 ]
 const errors = found.filter(({ isWarning }) => !isWarning)
 
