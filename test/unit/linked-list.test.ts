@@ -5,7 +5,7 @@ test('an item is listed, the oldest first, until it is removed', () => {
   const list = new LinkedList<string>()
   const items = () => {
     const all = [...list].map(({ item }) => item)
-    expect([list.size, list.oldest]).toEqual([all.length, all[0]])
+    expect([list.size, list.oldest, list.newest]).toEqual([all.length, all[0], all.at(-1)])
     return all
   }
   const [a, b, c] = ['a', 'b', 'c'].map((item) => list.add(item))
