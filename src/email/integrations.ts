@@ -47,7 +47,8 @@ export const integrationResource: Resource<IntegrationRow> = {
 const failing = sql`case when failing_since is not null then
   jsonb_build_object('since', to_char(failing_since, 'YYYY-MM-DD HH24:MI:SS'), 'message', failing_message) end`
 const columns = sql`id, space_id, label, host, port, tls, username, from_domains, from_identities, disable_pixel, reply_as_envelope,
-  max_connections, rate_per_minute, ${dkimColumns}, ${failing} as failing, case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
+  max_connections, rate_per_minute, ${dkimColumns}, ${failing} as failing,
+  case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
 
 /** By label. */
 export async function list({ db }: Context, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
@@ -71,9 +72,11 @@ export async function create(
     const [row] = await context.db.write<SmtpIntegration>(sql`
       insert into smtp_integrations (account_id, space_id, label, host, port, tls, username, from_domains, from_identities,
         disable_pixel, reply_as_envelope, max_connections, rate_per_minute, all_tables, table_ids, created_at, updated_at)
-      values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls ?? (input.port === 465 ? 'tls' : 'starttls')}, ${input.username ?? null},
+      values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port},
+        ${input.tls ?? (input.port === 465 ? 'tls' : 'starttls')}, ${input.username ?? null},
         ${input.from_domains ?? []}, ${JSON.stringify(input.from_identities ?? [])}::jsonb, ${input.disable_pixel ?? false},
-        ${input.reply_as_envelope ?? true}, ${input.max_connections ?? DEFAULT_MAX_CONNECTIONS}, ${input.rate_per_minute ?? null}, ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
+        ${input.reply_as_envelope ?? true}, ${input.max_connections ?? DEFAULT_MAX_CONNECTIONS}, ${input.rate_per_minute ?? null},
+        ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
       returning ${columns}`)
     const created = row as SmtpIntegration
     const { id, label, host, port, tls } = created
@@ -86,7 +89,7 @@ export async function create(
 
 /**
  * An absent key keeps its value, null clears it. An update without a difference keeps `updated_at`.
- * @throws AppError 400 as for `create`, and when the stored password would go to another server; 409 when the integration has just been deleted
+ * @throws AppError 400 as for `create`, and when the stored password would go to another server; 409 for one that was just deleted
  */
 export async function update(
   context: Context,
@@ -162,8 +165,8 @@ async function setSecrets(
 }
 
 /**
- * The keys that say to which server an email goes, and whether it may. When one of them changes, emails on their way to the server are stopped
- * before the end of their content, and sent as the integration is then.
+ * The keys that say to which server an email goes, and whether it may. When one of them changes, emails on their way to the server are
+ * stopped before the end of their content, and sent as the integration is then.
  */
 const OF_DIALOGUE: ReadonlySet<string> = new Set(['host', 'port', 'tls', 'username', 'from_domains', 'table_ids'])
 

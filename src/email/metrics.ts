@@ -33,7 +33,9 @@ export const lostOpens = counter({ name: 'gridpost_opens_lost_total', help: 'Ope
 
 export const receptions = counter({
   name: 'gridpost_inbound_smtp_total',
-  help: 'What the receiver of mail answered: accepted, refused (unknown recipient), too_large, deferred, or cut_off (the content did not end).',
+  help:
+    'What the receiver of mail answered: accepted, refused (unknown recipient), too_large, deferred, or cut_off ' +
+    '(the content did not end).',
   labels: ['outcome'],
 })
 

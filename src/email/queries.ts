@@ -113,7 +113,8 @@ const maySend = sql`exists (
   select from accounts a join users u on u.account_id = a.id and u.status = 'active' left join api_keys k on k.id = c.api_key_id
   where a.id = o.account_id
     and u.id = case when c.api_key_id is null then c.user_id when k.kind = 'account' then a.owner_user_id else k.user_id end
-    and (c.api_key_id is null or not k.read_only and (k.all_spaces or o.space_id = any(k.space_ids)) and coalesce(k.expires_at > localtimestamp, true))
+    and (c.api_key_id is null or not k.read_only and (k.all_spaces or o.space_id = any(k.space_ids))
+      and coalesce(k.expires_at > localtimestamp, true))
     and (u.id = a.owner_user_id or exists (
       select from space_members m where m.space_id = o.space_id and m.user_id = u.id and m.role <> 'viewer')))`
 
@@ -130,7 +131,8 @@ const mailColumns = sql`
 const joinedToMail = sql`
   join record_comments c on c.id = o.comment_id
   left join (tables t join spaces s on s.id = t.space_id and s.deleted_at is null) on t.id = o.table_id and t.deleted_at is null
-  left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))`
+  left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id
+    and (i.all_tables or o.table_id = any(i.table_ids))`
 
 function mailOf(row: OutboundMail & ServerColumns): OutboundMail {
   const { server_id, host, port, tls, username, password_encrypted, dkim_domain, dkim_selector, dkim_key_encrypted, ...mail } = row
@@ -162,7 +164,8 @@ export function lockAttempted(db: Database, commentIds: readonly number[], waits
       select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, o.attempts, o.lease, i.failing_message, c.metadata
       from outbound_emails o
       join record_comments c on c.id = o.comment_id
-      left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))
+      left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id
+        and (i.all_tables or o.table_id = any(i.table_ids))
       where o.comment_id = any(${commentIds}::int[]) for update of o, c ${waits ? sql`` : sql`skip locked`}`,
     ),
   )
@@ -202,11 +205,13 @@ export async function threadsOf(
           order by id desc limit ${THREAD_SEARCH}
         ) e
         -- A person may answer from another address than the one to which the email went.
-        left join record_comments p on p.id = (e.metadata->>'parentCommentId')::int and (e.metadata->>'senderWasRecipient')::boolean is not true
+        left join record_comments p on p.id = (e.metadata->>'parentCommentId')::int
+          and (e.metadata->>'senderWasRecipient')::boolean is not true
         where e.metadata->>'messageId' is not null and (e.type = 'email_in' or e.metadata->>'status' = any(${THREAD_STATUSES}))
           and exists (
             select from (
-              select jsonb_path_query(e.metadata, '$.recipients[*].email') union all select jsonb_path_query(p.metadata, '$.recipients[*].email')
+              select jsonb_path_query(e.metadata, '$.recipients[*].email')
+              union all select jsonb_path_query(p.metadata, '$.recipients[*].email')
               union all select jsonb_path_query(e.metadata, '$.from.email') where e.type = 'email_in'
               union all select jsonb_path_query(e.metadata, '$.to[*]') union all select jsonb_path_query(e.metadata, '$.cc[*]')
             ) c (address)
@@ -238,9 +243,9 @@ export interface Thread {
 }
 
 /**
- * As a statement: the thread of a reply address, locked, so that its messages are handled one after the other. It has no row when the table, the
- * space or the email was deleted. A deletion of the record locks the record first and the reply address last, so the two can deadlock:
- * PostgreSQL then ends one of them, and either the job is repeated or the deletion is answered with 503.
+ * As a statement: the thread of a reply address, locked, so that its messages are handled one after the other. It has no row when the
+ * table, the space or the email was deleted. A deletion of the record locks the record first and the reply address last, so the two can
+ * deadlock: PostgreSQL then ends one of them, and either the job is repeated or the deletion is answered with 503.
  */
 export const lockedThread = (hash: Uint8Array): Sql => sql`
   select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,

@@ -24,7 +24,8 @@ export async function removeOldMail({ db, now, settings: { keepRawMailDays, keep
     await inBatches(sql`
       with old as (
         delete from inbound_emails where id in (
-          select id from inbound_emails where received_at < ${before(keepRawMailDays)} and processed_at is not null order by id limit ${BATCH})
+          select id from inbound_emails
+          where received_at < ${before(keepRawMailDays)} and processed_at is not null order by id limit ${BATCH})
         returning id
       ), verdicts as (delete from inbound_verdicts v using old where v.inbound_email_id = old.id)
       select id from old`)

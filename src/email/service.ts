@@ -81,7 +81,8 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
       db.write(sql`
       with token as (
         insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id, created_at)
-        values (${tokenHash(tokens.reply)}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${id}, ${formatInstant(now)}::timestamp)
+        values (${tokenHash(tokens.reply)}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${id},
+          ${formatInstant(now)}::timestamp)
       )
       insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
         pixel_token_hash, tokens_encrypted, created_at, due_at, waiting_since, traceparent)

@@ -40,7 +40,8 @@ export async function countUnread(db: Database, actor: Actor): Promise<number> {
   const [count] = await db.read<{ unread: number }>(
     labelled(
       'notifications:unread',
-      sql`select count(*)::int as unread from notifications n where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
+      sql`select count(*)::int as unread from notifications n
+        where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
     ),
   )
   return count?.unread ?? 0

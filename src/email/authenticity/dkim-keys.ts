@@ -1,4 +1,4 @@
-/** The keys with which the mails of an integration are signed (RFC 6376). A key is made here, and its private part never leaves the service. */
+/** The keys that sign the mails of an integration (RFC 6376). They are made here, and the private part never leaves the service. */
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../platform/bytes/temporary-files.ts'
@@ -32,7 +32,8 @@ export const dkimColumns = sql`
   case when dkim_domain is not null then
     jsonb_build_object('domain', dkim_domain, 'selector', dkim_selector, 'public_key', dkim_public_key) end as dkim,
   case when dkim_domain is not null then
-    jsonb_build_object('name', dkim_selector || '._domainkey.' || dkim_domain, 'type', 'TXT', 'value', 'v=DKIM1; k=rsa; p=' || dkim_public_key)
+    jsonb_build_object('name', dkim_selector || '._domainkey.' || dkim_domain, 'type', 'TXT',
+      'value', 'v=DKIM1; k=rsa; p=' || dkim_public_key)
   end as dkim_record`
 
 const BITS = 2_048
@@ -41,7 +42,8 @@ const BITS = 2_048
 export async function replaceKey({ settings }: Context, id: number, dkim: NewDkim | null): Promise<Sql> {
   if (!dkim)
     return sql`
-      update smtp_integrations set dkim_domain = null, dkim_selector = null, dkim_public_key = null, dkim_key_encrypted = null where id = ${id}`
+      update smtp_integrations
+      set dkim_domain = null, dkim_selector = null, dkim_public_key = null, dkim_key_encrypted = null where id = ${id}`
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: BITS,
     publicKeyEncoding: { type: 'spki', format: 'der' },

@@ -43,7 +43,8 @@ export async function moveIntegrations({ db }: Pick<Deps, 'db'>, own: OwnCatcher
   if (!own?.left) return undefined
   const { catcher, left } = own
   const count = await followCatcher(db, left, catcher)
-  return `Another program has port ${left.port}, where mail was caught before. The mail catcher and the SMTP integrations that name it (${count}) have moved to port ${catcher.port}.`
+  const moved = `The mail catcher and the SMTP integrations that name it (${count}) have moved to port ${catcher.port}.`
+  return `Another program has port ${left.port}, where mail was caught before. ${moved}`
 }
 
 /** The catcher that a process without one may use: that of the service with the same DATA_DIR. @throws SettingsError if it is another's */
@@ -52,7 +53,8 @@ export async function catcherOfService(dataDir: string): Promise<Address | undef
   const found = last && (await installationAt(last))
   if (found && found !== prepared(dataDir))
     throw new SettingsError(
-      `DATA_DIR: port ${last.port}, where mail is caught, belongs to another installation: first start the service with ROLE=web, which takes another port`,
+      `DATA_DIR: port ${last.port}, where mail is caught, belongs to another installation: ` +
+        'first start the service with ROLE=web, which takes another port',
     )
   return last
 }

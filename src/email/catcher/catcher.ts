@@ -140,8 +140,8 @@ export function mountCatcher(app: FastifyInstance, catcher: CaughtMails): void {
 }
 
 /**
- * A page of another site may give its own name the address of this service (DNS rebinding), and the browser would let it read the mails, among
- * them links that set a password.
+ * A page of another site may give its own name the address of this service (DNS rebinding), and the browser would let it read the mails,
+ * among them links that set a password.
  * @throws AppError 403 for a name that such a page can have, unless it is that of PUBLIC_URL
  */
 function refuseOtherNames({ hostname, context }: FastifyRequest): void {

@@ -33,7 +33,8 @@ export function catcherPage(mails: CaughtMail[], view: ShownMails): string {
 <h1>Caught mail</h1>
 <p>Nothing here was delivered. Reload to see new mails; <a href="/dev/mail.json">the same as JSON</a>.</p>
 <form method="get" action="/dev/mail" role="search">
-<label for="q">Search</label> <input id="q" name="q" type="search" value="${escapeHtml(search)}" placeholder="subject, address or words"> <button>Search</button>
+<label for="q">Search</label>
+<input id="q" name="q" type="search" value="${escapeHtml(search)}" placeholder="subject, address or words"> <button>Search</button>
 </form>
 </header>
 <main>
@@ -53,8 +54,9 @@ function entry(mail: CaughtMail, { open, done }: ShownMails): string {
     ['Attachments', attachments.map(({ name, size }) => `${name} (${size} bytes)`).join(', ')],
   ]
   const notice = id === open && Object.hasOwn(DONE, done) ? `<p class="notice" role="status">${DONE[done]}</p>\n` : ''
+  const title = `<strong>${escapeHtml(subject || '(no subject)')}</strong> to ${escapeHtml(envelopeTo.join(', '))}`
   return `<details id="mail-${id}"${id === open ? ' open' : ''}>
-<summary><strong>${escapeHtml(subject || '(no subject)')}</strong> to ${escapeHtml(envelopeTo.join(', '))} <time>${receivedAt}</time></summary>
+<summary>${title} <time>${receivedAt}</time></summary>
 ${notice}<dl>${facts.flatMap(([name, value]) => (value ? `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>` : [])).join('')}</dl>
 <div class="parts">
 ${part('HTML', htmlPart(mail))}
@@ -97,7 +99,8 @@ function answers(mail: CaughtMail): string {
 }
 
 const STYLE = `
-  :root { color-scheme: light dark; --line: light-dark(#d0d4da, #454a52); --soft: light-dark(#5b6270, #a4abb6); --mark: light-dark(#e6f2e6, #21372a) }
+  :root { color-scheme: light dark; --line: light-dark(#d0d4da, #454a52) }
+  :root { --soft: light-dark(#5b6270, #a4abb6); --mark: light-dark(#e6f2e6, #21372a) }
   * { box-sizing: border-box }
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 110rem; margin: 2rem auto; padding: 0 1rem }
   h1 { font-size: 1.6rem; margin: 0 } h2 { font-size: 1rem; margin: 0 0 .4rem }

@@ -75,7 +75,7 @@ export function resolveInHtml(template: string, fields: FieldTexts): Resolved {
   return resolve('body', template, fields, (value) => escapeHtml(value).replace(/\r\n|\r|\n/g, '<br />\n'))
 }
 
-/** Resolves the tokens in a subject. Line breaks in values become spaces, because they could start another header line. @throws ValuesTooLong */
+/** Resolves the tokens in a subject. Line breaks in values become spaces: they could start another header line. @throws ValuesTooLong */
 export function resolveInSubject(template: string, fields: FieldTexts): Resolved {
   return resolve('subject', template, fields, (value) => value.replace(/[\r\n\0]+/g, ' '))
 }

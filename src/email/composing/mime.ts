@@ -1,4 +1,4 @@
-/** Writes messages: their header with nodemailer, and their text here, because that takes a fraction of the time of nodemailer's streams. */
+/** Writes messages: their header with nodemailer, and their text here, in a fraction of the time of nodemailer's streams. */
 import { randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
@@ -141,8 +141,8 @@ function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): R
 }
 
 /**
- * The type that a part gets. nodemailer writes a file that is named multipart as a container without parts, in which its bytes are lost, and one that
- * is named a message without an encoding, which changes the ends of its lines.
+ * The type that a part gets. nodemailer writes a file that is named multipart as a container without parts, in which its bytes are lost,
+ * and one that is named a message without an encoding, which changes the ends of its lines.
  */
 const sentType = (type: string): string => (/^(?:multipart|message)\//i.test(type) ? 'application/octet-stream' : type)
 

@@ -10,8 +10,8 @@ export interface EncodedText {
 }
 
 /**
- * Encodes a text so that any server takes it: as it is if it has short lines of ASCII, else as quoted-printable, which people and filters can
- * read, or as base64 if most of its letters would be quoted.
+ * Encodes a text so that any server takes it: as it is if it has short lines of ASCII, else as quoted-printable, which people and filters
+ * can read, or as base64 if most of its letters would be quoted.
  */
 export function encodeText(text: string): EncodedText {
   const lines = text.split(/\r\n?|\n/)

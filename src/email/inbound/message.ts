@@ -97,7 +97,7 @@ class MessageParser extends Parser {
   }
 
   /**
-   * Called for each line. Lines of a body that cannot be a boundary are all given to the decoder at once, because a message may have millions of
+   * Called for each line. Lines of a body that cannot be a boundary are all given to the decoder at once: a message may have millions of
    * them. The last line of the message, and the next one that may be a boundary, are left to postal-mime.
    */
   override readLine(): { bytes: Uint8Array; done: boolean } {

@@ -81,7 +81,7 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
 
 const REPORTS = ['message/delivery-status', 'message/global-delivery-status', 'message/feedback-report', 'message/disposition-notification']
 
-/** True for a report of whatever content, such as that of a failed check of signatures, which many programs send from ordinary addresses. */
+/** True for a report of any content, such as a failed check of signatures, which many programs send from ordinary addresses. */
 const isReportByType = ({ type, parts }: MimeMessage) => type === 'multipart/report' && parts.some((part) => REPORTS.includes(part.type))
 
 const UNREADABLE = 'This message could not be read. It is attached as message.eml.'

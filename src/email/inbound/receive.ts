@@ -55,7 +55,8 @@ interface StoredMessage {
 }
 
 const STORED = sql`
-  id, octet_length(raw) as bytes, case when octet_length(raw) <= ${LARGE_BYTES}::int then raw end as raw, token_hashes, authentication, received_at,
+  id, octet_length(raw) as bytes, case when octet_length(raw) <= ${LARGE_BYTES}::int then raw end as raw,
+  token_hashes, authentication, received_at,
   (select min(v.account_id) from inbound_verdicts v where v.inbound_email_id = e.id) as account_id`
 
 /** A verdict of a replay. */

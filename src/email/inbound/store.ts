@@ -125,7 +125,7 @@ async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
   return all.map(() => undefined)
 }
 
-/** Inserts the message with an open verdict for each thread. @returns its id and its turn; undefined if the same bytes are stored already */
+/** Inserts the message with an open verdict for each thread. @returns its id and its turn; undefined if the same bytes are stored */
 async function insertMessage(
   db: Database,
   { raw, sha256, tokens, authentication }: Arrival,
@@ -143,7 +143,8 @@ async function insertMessage(
       on conflict (sha256) do nothing returning id
     ), named as (
       insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
-      select s.id, r.token_hash, r.account_id, r.space_id, r.table_id from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
+      select s.id, r.token_hash, r.account_id, r.space_id, r.table_id
+      from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
     )
     select id, ${turnOf({ from: email, tokens, now })} as turn from stored`,
     ),
@@ -161,7 +162,8 @@ async function insertRepeated(db: Database, { sha256 }: Arrival, now: Date): Pro
       returning id, duplicate_of, token_hashes
     )
     insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id, verdict, reason, decided_at)
-    select m.id, r.token_hash, r.account_id, r.space_id, r.table_id, 'duplicate', 'The same bytes arrived as message ' || m.duplicate_of, ${at}
+    select m.id, r.token_hash, r.account_id, r.space_id, r.table_id,
+      'duplicate', 'The same bytes arrived as message ' || m.duplicate_of, ${at}
     from repeated m join reply_tokens r on r.token_hash = any(m.token_hashes)`)
 }
 

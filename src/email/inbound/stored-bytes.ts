@@ -12,7 +12,7 @@ export interface MessageBytes {
   bytes: number
 }
 
-/** How many pieces are read before the caller asks for them: the largest message, in the time in which the process that parses it starts. */
+/** How many pieces are read before the caller asks for them: the largest message, while the process that parses it starts. */
 const PIECES_AHEAD = 25
 
 /** The raw bytes of a message, each piece when the caller asks for it. */
@@ -29,7 +29,8 @@ async function pieceAt(db: Database, id: number, offset: number): Promise<Buffer
   const [row] = await db.read<{ piece: string }>(
     labelled(
       'stored-piece',
-      sql`select encode(substring(raw from ${offset + 1}::int for ${PIECE_BYTES}), 'base64') as piece from inbound_emails where id = ${id} and raw is not null`,
+      sql`select encode(substring(raw from ${offset + 1}::int for ${PIECE_BYTES}), 'base64') as piece
+        from inbound_emails where id = ${id} and raw is not null`,
     ),
   )
   if (!row) throw new Error(`Message ${id} was deleted while it was read`)

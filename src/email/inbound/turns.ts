@@ -26,7 +26,8 @@ export function turnOf({ from, tokens, now }: { from: string; tokens: Buffer[]; 
           and v.account_id = any(array(select account_id from reply_tokens where token_hash = any(${tokens}::bytea[])))
         limit ${MOST_COUNTED}
       ), of_senders as (
-        select e.from_email, count(*) as waiting from of_accounts a join inbound_emails e on e.id = a.id and e.received_at >= ${since} group by 1
+        select e.from_email, count(*) as waiting
+        from of_accounts a join inbound_emails e on e.id = a.id and e.received_at >= ${since} group by 1
       ), own (waiting) as (
         select coalesce((select waiting from of_senders where from_email = ${from}), 0)
       )

@@ -39,8 +39,8 @@ interface ReadVerdict {
 }
 
 /**
- * Locks the thread and then the verdict, so that of two jobs with the same message the second finds it decided. Without a thread a verdict that
- * is missing stays missing: the thread was deleted together with it.
+ * Locks the thread and then the verdict, so that of two jobs with the same message the second finds it decided. Without a thread a verdict
+ * that is missing stays missing: the thread was deleted together with it.
  */
 export async function lockReading(db: Database, id: number, hash: Uint8Array): Promise<ReadVerdict> {
   const reading = await findReading(db, id, hash)
@@ -131,7 +131,8 @@ export async function claimDelivery(
     insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)
     -- A message that began to be read later may have locked the thread before: this one counts as later than all before it.
     values (${token_hash}, ${key}, ${id}, ${isAutomatic}, greatest(${formatInstant(now)}::timestamp,
-      case when ${isAutomatic}::boolean then (select max(created_at) from inbound_deliveries where token_hash = ${token_hash} and auto_reply) end))
+      case when ${isAutomatic}::boolean then (
+        select max(created_at) from inbound_deliveries where token_hash = ${token_hash} and auto_reply) end))
     on conflict (token_hash, message_key) do update set inbound_email_id = ${id}, auto_reply = excluded.auto_reply
     where d.inbound_email_id = ${id} or (d.inbound_email_id is null and d.created_at >= ${receivedAt}::timestamp)
     returning comment_id, created_at`,

@@ -1,4 +1,4 @@
-/** The body of the webhook. Anyone may send one, so it takes little memory, and a large one only takes disk space if a thread is waiting for it. */
+/** The body of the webhook. Anyone may send one, so it takes little memory, and disk space only if a thread waits for a large one. */
 import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/bytes/spool.ts'
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { Context } from '../../platform/context.ts'

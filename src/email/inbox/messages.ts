@@ -31,7 +31,8 @@ export async function list(
       select e.id, e.received_at, jsonb_build_object('name', coalesce(e.from_name, ''), 'email', coalesce(e.from_email, '')) as "from",
         coalesce(e.subject, '') as subject, coalesce(g.verdict, 'pending') as verdict, g.reason, g.comment_ids
       from (
-        select v.inbound_email_id as id, (array_agg(v.verdict order by ${rank}))[1] as verdict, (array_agg(v.reason order by ${rank}))[1] as reason,
+        select v.inbound_email_id as id, (array_agg(v.verdict order by ${rank}))[1] as verdict,
+          (array_agg(v.reason order by ${rank}))[1] as reason,
           coalesce(array_agg(distinct c.id) filter (where c.id is not null), '{}') as comment_ids
         from inbound_verdicts v
         join inbound_emails m on m.id = v.inbound_email_id
@@ -67,7 +68,8 @@ async function countFor(db: Database, actor: Actor, signal: AbortSignal): Promis
 /** The condition that the verdict `v` belongs to a space that the actor administers, and to a table that is not deleted. */
 const administeredBy = ({ accountId, userId, isOwner, spaceIds }: Actor): Sql => sql`
   v.account_id = ${accountId} and v.space_id in (
-    select s.id from spaces s where s.account_id = ${accountId} and s.deleted_at is null and (${spaceIds}::int[] is null or s.id = any(${spaceIds}))
+    select s.id from spaces s
+    where s.account_id = ${accountId} and s.deleted_at is null and (${spaceIds}::int[] is null or s.id = any(${spaceIds}))
       and (${isOwner} or exists (select from space_members m where m.space_id = s.id and m.user_id = ${userId} and m.role = 'admin')))
   and exists (select from tables t where t.id = v.table_id and t.deleted_at is null)`
 
@@ -103,9 +105,12 @@ export async function rawMessage(
   const [stored] = await db.read<{ id: number; bytes: number; head: Buffer; foreign_hashes: Buffer[] }>(sql`
     select e.id, octet_length(e.raw) as bytes, substring(e.raw from 1 for ${MAX_HEADER_BYTES}) as head, array(
       select h.token_hash from unnest(e.token_hashes) as h (token_hash)
-      where not exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.token_hash = h.token_hash and ${administeredBy(actor)})
+      where not exists (
+        select from inbound_verdicts v
+        where v.inbound_email_id = e.id and v.token_hash = h.token_hash and ${administeredBy(actor)})
     ) as foreign_hashes
-    from inbound_emails e where e.id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${message_id}) and e.raw is not null`)
+    from inbound_emails e
+    where e.id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${message_id}) and e.raw is not null`)
   if (!stored) throw notFound('Message')
   const pieces = storedBytes(db, stored)
   const secrets = foreignTokens(stored, settings.catchDomain)

@@ -36,7 +36,8 @@ export async function replayMessages(context: Context, choice: ReplayChoice): Pr
 
 async function idsAfter({ db }: Context, last: number, since: string): Promise<number[]> {
   const rows = await db.read<{ id: number }>(sql`
-    select id from inbound_emails where id > ${last} and received_at >= ${since}::timestamp and raw is not null order by id limit ${AT_ONCE}`)
+    select id from inbound_emails
+    where id > ${last} and received_at >= ${since}::timestamp and raw is not null order by id limit ${AT_ONCE}`)
   return rows.map(({ id }) => id)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Faults of an integration, as against those of a mail: the server refuses the connection or the sign-in, or its certificate is not valid. Its
- * mails then wait for up to two days, and one of them at a time tries the server again.
+ * Faults of an integration, as against those of a mail: the server refuses the connection or the sign-in, or its certificate is not valid.
+ * Its mails then wait for up to two days, and one of them at a time tries the server again.
  */
 import { emitting } from '../../events/log.ts'
 import { notificationEvents, notifying } from '../../notifications/notify.ts'

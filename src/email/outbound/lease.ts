@@ -78,7 +78,9 @@ const leasing = (now: Date, { limit, places, fullAccountIds = [], unreachedIds, 
   ), held as (
     select smtp_integration_id, count(distinct lease) as connections from outbound_emails where leased_until > localtimestamp group by 1
   ), free as (
-    select w.id, case when x.is_tried then 1 else coalesce(i.max_connections, ${DEFAULT_MAX_CONNECTIONS}) end - coalesce(h.connections, 0) as connections,
+    select w.id,
+      case when x.is_tried then 1 else coalesce(i.max_connections, ${DEFAULT_MAX_CONNECTIONS}) end
+        - coalesce(h.connections, 0) as connections,
       case when x.is_tried or i.rate_per_minute is not null then 1 else coalesce(p.mails, 1) end as mails_each,
       coalesce(${allowedByRate}, 1000) as allowed, coalesce(i.paused_until > localtimestamp, false) as is_paused
     from integrations w left join smtp_integrations i on i.id = w.id left join held h on h.smtp_integration_id = w.id
@@ -99,11 +101,13 @@ const leasing = (now: Date, { limit, places, fullAccountIds = [], unreachedIds, 
     from due group by 1, 2, 3
   ), turns as (
     select d.comment_ids, d.due_at,
-      coalesce(b.used, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as place, coalesce(b.waiting, 0) as waiting
+      coalesce(b.used, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as place,
+      coalesce(b.waiting, 0) as waiting
     from by_connection d
     left join (
       select account_id, count(*) filter (where not is_waiting) as used, count(*) filter (where is_waiting) as waiting
-      from unnest(${places.map(({ accountId }) => accountId)}::int[], ${places.map(({ isWaiting }) => isWaiting)}::boolean[]) b (account_id, is_waiting)
+      from unnest(${places.map(({ accountId }) => accountId)}::int[], ${places.map(({ isWaiting }) => isWaiting)}::boolean[])
+        b (account_id, is_waiting)
       group by 1
     ) b using (account_id)
     where account_id <> all(${fullAccountIds}::int[])
@@ -158,7 +162,8 @@ const leasingNext = (now: Date, { integrationId, lease }: LeasedConnection, most
     select comment_id from outbound_emails
     where smtp_integration_id = ${integrationId} and ${isDue(now)} and lease is distinct from ${lease} and exists (
       select from smtp_integrations i
-      where i.id = ${integrationId} and i.rate_per_minute is null and i.failing_since is null and coalesce(i.paused_until <= localtimestamp, true)
+      where i.id = ${integrationId} and i.rate_per_minute is null and i.failing_since is null
+        and coalesce(i.paused_until <= localtimestamp, true)
         and i.max_connections > (
           select count(distinct h.lease) from outbound_emails h
           where h.leased_until > localtimestamp and h.smtp_integration_id = ${integrationId} and h.lease <> ${lease}))
@@ -177,11 +182,12 @@ const allowedByRate = sql`floor(i.rate_per_minute / 60.0 * greatest(1, 60.0 / i.
   - i.rate_per_minute / 60.0 * extract(epoch from greatest(i.rate_at - localtimestamp, interval '0')))::int`
 
 /**
- * The rows of a statement that belong to the leases: `l` has their ids and numbers. The arrays are sub-selects, so that PostgreSQL keeps one plan for
- * all of their lengths. Where it knows the length it plans each time, which takes longer than a stamp.
+ * The rows of a statement that belong to the leases: `l` has their ids and numbers. The arrays are sub-selects, so that PostgreSQL keeps
+ * one plan for all of their lengths. Where it knows the length it plans each time, which takes longer than a stamp.
  */
 const leased = (leases: readonly Lease[]): Sql => sql`
-  unnest((select ${leases.map(({ comment_id }) => comment_id)}::int[]), (select ${leases.map(({ lease }) => lease)}::int[])) l (comment_id, lease)`
+  unnest((select ${leases.map(({ comment_id }) => comment_id)}::int[]), (select ${leases.map(({ lease }) => lease)}::int[]))
+    l (comment_id, lease)`
 
 /** Leaves out an email that another transaction has locked: it is renewed the next time, and the two cannot deadlock. */
 export async function renewLeases(db: Database, leases: readonly Lease[]): Promise<void> {
@@ -213,8 +219,8 @@ export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease
 }
 
 /**
- * Stamps several attempts in one statement, which never waits for a locked row. If it waited and its worker was killed, PostgreSQL would still
- * run it once the lock was free, and the email would count as interrupted although it was not handed over.
+ * Stamps several attempts in one statement, which never waits for a locked row. If it waited and its worker was killed, PostgreSQL would
+ * still run it once the lock was free, and the email would count as interrupted although it was not handed over.
  * @param withComments also leaves out an email whose comment another transaction has locked, and locks the comments of the others
  * @returns for each lease its state: stamped, lost, or with a row that is locked by another transaction or deleted
  */
@@ -228,9 +234,11 @@ export async function stampAttempts(
       'stamp-attempts',
       sql`
       with mine as materialized (
-        select o.comment_id, l.lease, (o.lease = l.lease and o.leased_until is not null and o.attempted_at is null and ${hasTable}) is true as is_stamped
+        select o.comment_id, l.lease,
+          (o.lease = l.lease and o.leased_until is not null and o.attempted_at is null and ${hasTable}) is true as is_stamped
         from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
-        ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`} skip locked
+        ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`}
+        skip locked
       ), stamped as (
         update outbound_emails o set attempted_at = localtimestamp from mine m where o.comment_id = m.comment_id and m.is_stamped
       )

@@ -30,9 +30,9 @@ export interface LoadedMail {
 export const recordKey = (mail: OutboundMail | undefined): string | undefined => mail && `${mail.table_id} ${mail.record_id}`
 
 /**
- * Reads the first of the emails, which belong to one integration. Of several emails of a record only the first is read, because the next one
- * refers to it once it is sent.
- * @param busy the keys of records with an email that is on its way, before whose next email the reading ends; without them at least one is read
+ * Reads the first of the emails, which belong to one integration. Of several emails of a record only the first is read, because the next
+ * one refers to it once it is sent.
+ * @param busy the keys of records with an email on its way, before whose next email the reading ends; without them at least one is read
  */
 export async function loadFirst(
   context: Context,

@@ -39,8 +39,7 @@ export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLa
 }
 
 /**
- * The recipients after a proof that the server had taken the email. Those of unknown outcome had the same answer, because it answers once for
- * all of them.
+ * The recipients after a proof that the server had taken the email. Those of unknown outcome had the same answer: it answers once for all.
  */
 export const afterProof = (recipients: readonly RecipientState[]): RecipientState[] =>
   recipients.map((recipient) => (recipient.status === 'unknown' ? { ...recipient, status: 'sent', error: null } : recipient))

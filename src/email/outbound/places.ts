@@ -1,6 +1,6 @@
 /**
- * The places of connections in a process. A connection that waits for its server for longer than a moment gives its place to another one, so that
- * servers that hang hold back no mail for others. Files and memory limit how many connections there are together.
+ * The places of connections in a process. A connection that waits for its server for longer than a moment gives its place to another one,
+ * so that servers that hang hold back no mail for others. Files and memory limit how many connections there are together.
  */
 
 /** How many connections a process uses at once besides those that wait for their server. */
@@ -13,8 +13,8 @@ const MAX_OPEN = 600
 const MOMENT_MS = 500
 
 /**
- * The characters of all mails that a process is giving to servers at once. A mail is in memory as it is stored and as it is sent, so a character takes
- * about two bytes, or four if the mail has one outside of Latin-1.
+ * The characters of all mails that a process is giving to servers at once. A mail is in memory as it is stored and as it is sent, so a
+ * character takes about two bytes, or four if the mail has one outside of Latin-1.
  */
 const MAX_CHARACTERS = 64 * 1_048_576
 
@@ -59,8 +59,8 @@ export const freePlaces = (open: readonly Place[]): number =>
   Math.min(MAX_UNDERWAY - open.filter(({ isWaiting }) => !isWaiting).length, MAX_OPEN - open.length)
 
 /**
- * The accounts that have as many connections, or as many characters, as are still free in all: one account can have half of them, two a third each,
- * and so on. So there is always room for another account, however many servers hang.
+ * The accounts that have as many connections, or as many characters, as are still free in all: one account can have half of them, two a
+ * third each, and so on. So there is always room for another account, however many servers hang.
  */
 export function fullAccounts(open: readonly Place[]): number[] {
   const byAccount = Map.groupBy(open, ({ accountId }) => accountId)

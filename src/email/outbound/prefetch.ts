@@ -1,4 +1,4 @@
-/** The emails of one connection. The next ones are leased and loaded while the last ones are sent, so that the connection need not wait for them. */
+/** The emails of one connection. The next ones are leased and loaded while the last ones are sent, so that it need not wait for them. */
 import type { Context } from '../../platform/context.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
 import { type Lease, releaseLeases } from './lease.ts'
@@ -65,7 +65,7 @@ export function openPrefetch(context: () => Context, { held, asked, leaseMore }:
     return undefined
   }
 
-  /** True when half of the emails are sent and the others can go without waiting. A server that takes one mail in a turn gets no second one. */
+  /** True when half of the emails are sent and the others can go without waiting. A server that takes one mail a turn gets no second. */
   const isTimeForMore = () => hasMore && !ahead && size > 1 && waiting.length <= size / 2 && waiting.every((lease) => loaded.has(lease))
 
   async function leaseAhead(most: number): Promise<void> {

@@ -19,8 +19,8 @@ const TURN_MS = 1_000
 const MOST_AT_ONCE = 25
 
 /**
- * Sends the emails in their order, and more of the integration as long as it gets them. If one of them takes longer than a turn, the others are
- * given back, for another connection.
+ * Sends the emails in their order, and more of the integration as long as it gets them. If one of them takes longer than a turn, the others
+ * are given back, for another connection.
  * @param context makes the context of an email
  */
 export async function sendInTurn(context: () => Context, recorder: Recorder, sending: Sending): Promise<Progress> {

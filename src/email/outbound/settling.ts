@@ -39,8 +39,8 @@ interface Attempt {
 
 export interface Settling {
   /**
-   * Records the outcome of an attempt. No other process knows the answer of the server, so the outcome is kept in memory while the database is
-   * not available, and recorded when it is back.
+   * Records the outcome of an attempt. No other process knows the answer of the server, so the outcome is kept in memory while the database
+   * is not available, and recorded when it is back.
    */
   settle(attempt: Attempt): Promise<void>
 }
@@ -95,8 +95,9 @@ async function saveOutcomes(context: Context, attempts: readonly Attempt[], wait
 }
 
 /**
- * Records that emails were delivered to all of their recipients, which is how nearly all attempts end: in one statement, for those that are still
- * as the worker has read them. It leaves out those that another transaction has locked, and those of an integration that is to be resumed.
+ * Records that emails were delivered to all of their recipients, which is how nearly all attempts end: in one statement, for those that are
+ * still as the worker has read them. It leaves out those that another transaction has locked, and those of an integration that will be
+ * resumed.
  */
 async function saveDelivered({ db, now }: Context, attempts: readonly Attempt[]): Promise<End[]> {
   const ends = attempts.flatMap((attempt) => (attempt.known ? endOf(attempt.known, attempt, now) : [])).filter(isDelivered)
@@ -116,7 +117,8 @@ async function saveDelivered({ db, now }: Context, attempts: readonly Attempt[])
         where i.failing_message is null
         for update of o, c skip locked
       ), ended as (
-        update outbound_emails o set attempts = o.attempts + 1, leased_until = null, due_at = null from mine m where o.comment_id = m.comment_id
+        update outbound_emails o set attempts = o.attempts + 1, leased_until = null, due_at = null
+        from mine m where o.comment_id = m.comment_id
       ), ${movingEmails(sql`mine`, now)}
       select comment_id from mine`,
     ),
@@ -201,8 +203,8 @@ async function endAttempts(context: Context, ends: readonly End[]): Promise<void
     labelled(
       'end-attempts',
       sql`
-      update outbound_emails o set attempts = o.attempts + case when e.is_counted then 1 else 0 end, leased_until = null, due_at = e.retry_at::timestamp,
-        attempted_at = case when e.retry_at is null then o.attempted_at end
+      update outbound_emails o set attempts = o.attempts + case when e.is_counted then 1 else 0 end,
+        leased_until = null, due_at = e.retry_at::timestamp, attempted_at = case when e.retry_at is null then o.attempted_at end
       from unnest(${mine.map(({ mail }) => mail.comment_id)}::int[], ${mine.map(({ attempt }) => isCounted(attempt.outcome))}::boolean[],
         ${mine.map(({ retryAt }) => retryAt && formatInstant(retryAt))}::text[]) e (comment_id, is_counted, retry_at)
       where o.comment_id = e.comment_id`,

@@ -99,8 +99,15 @@ const ADDRESS_AT_END = /[>)\]][^\p{L}\p{N}]{0,4}$/u
 /** "Ann Lee <ann@example.org> wrote:" and nothing else. */
 const NAME_AND_ADDRESS = new RegExp(`^"?(\\p{Lu}[^<>\\s]*\\s+){1,4}<[^<>\\s]+@[^<>\\s]+>\\s+(${WROTE})\\s*[:：]$`, 'u')
 const TIME = /\d{1,2}\s?[:.h時时시]\s?\d{2}/
-const DATE =
-  /\d{4}\s?[-/.年년]\s?\d{1,2}\s?[-/.月월]\s?\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?\d{2,4}|\d{1,2}\p{L}{0,2}[.,]?\s\p{L}{3,}[.,]?\s\d{4}|\p{L}{3,}\.?\s\d{1,2}\p{L}{0,2},?\s\d{4}/u
+const DATE = new RegExp(
+  [
+    String.raw`\d{4}\s?[-/.年년]\s?\d{1,2}\s?[-/.月월]\s?\d{1,2}`,
+    String.raw`\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?\d{2,4}`,
+    String.raw`\d{1,2}\p{L}{0,2}[.,]?\s\p{L}{3,}[.,]?\s\d{4}`,
+    String.raw`\p{L}{3,}\.?\s\d{1,2}\p{L}{0,2},?\s\d{4}`,
+  ].join('|'),
+  'u',
+)
 const DAY_AND_MONTH = /(?<![:.\d])\d{1,2}[.-]?\s?\p{L}{3,}|\p{L}{3,}\.?\s\d{1,2}(?!\d)|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}/u
 const EARLY_DIGIT = /^(?:\S+\s+){0,3}\S*\d/
 const DATE_AND_ADDRESS = /^\d{4}[-/]\d{1,2}[-/]\d{1,2}\s[^<>]{1,80}<[^<>\s]+@[^<>\s]+>$/

@@ -1,7 +1,7 @@
 /**
  * The words by which mail programs mark what the sender did not write: introductions of quotes, headers of quoted mails, and the lines that
- * phones add. Add a language or a program here; `visible-text.ts` and `introduction.ts` have the rules. Phrases are parts of regular expressions,
- * separated by | or by lines.
+ * phones add. Add a language or a program here; `visible-text.ts` and `introduction.ts` have the rules. Phrases are parts of regular
+ * expressions, separated by | or by lines.
  */
 
 /** "wrote", in the forms that introductions use. */
@@ -77,9 +77,12 @@ export const FIELDS = {
 
 /** The sender says that answers stand in the quoted mail, where nothing marks them. */
 export const ANSWERS_BELOW = phrases(`
-  (answer|comment|repl|respon|remark|note)\\w* (are |is |see )?(in-?line|below|in (red|blue|green|bold|capitals|caps))|(see|answered|replied|commented) in-?line
-  (antwort|kommentar|anmerkung)\\w* (siehe |stehen |sind )?(unten|(weiter )?unten im text|in (rot|blau|grün|fett))|réponses? (ci-dessous|en rouge|en bleu|dans le texte)
-  respuestas? (abajo|más abajo|en rojo|en azul)|risposte (sotto|qui sotto|in rosso|nel testo)|antwoord\\w* (hieronder|in (rood|blauw)|in de tekst)`)
+  (answer|comment|repl|respon|remark|note)\\w* (are |is |see )?(in-?line|below|in (red|blue|green|bold|capitals|caps))
+  (see|answered|replied|commented) in-?line
+  (antwort|kommentar|anmerkung)\\w* (siehe |stehen |sind )?(unten|(weiter )?unten im text|in (rot|blau|grün|fett))
+  réponses? (ci-dessous|en rouge|en bleu|dans le texte)
+  respuestas? (abajo|más abajo|en rojo|en azul)|risposte (sotto|qui sotto|in rosso|nel testo)
+  antwoord\\w* (hieronder|in (rood|blauw)|in de tekst)`)
 
 /** "Sent from", at the start of the line that a phone or a program adds. */
 export const SENT_FROM = phrases(`
@@ -109,7 +112,8 @@ export const DEVICES = phrases(String.raw`
 
 /** What people add to such a line. */
 export const APOLOGIES = phrases(`
-  excuse|sorry|apolog|forgive|pardon|typo|brevity|terse|entschuldig|verzeih|tippfehler|désolé|fautes|disculp|perdon|desculp|scus|errori|excuses|ursäkta|beklager`)
+  excuse|sorry|apolog|forgive|pardon|typo|brevity|terse|entschuldig|verzeih|tippfehler|désolé|fautes|disculp|perdon|desculp|scus
+  errori|excuses|ursäkta|beklager`)
 
 /** "Get", before the name of a mail program. */
 export const GET_PROGRAM = phrases(`

@@ -166,8 +166,8 @@ function endOfHeader(lines: string[], index: number): number | undefined {
 const MAX_SIGNATURE = 10
 
 /**
- * Removes signatures up to the next quote, because people also answer below them: from the delimiter of RFC 3676 on (`-- `, or `--` where the
- * space was lost), and the lines that phones add.
+ * Removes signatures up to the next quote, because people also answer below them: from the delimiter of RFC 3676 on (`-- `, or `--` where
+ * the space was lost), and the lines that phones add.
  */
 function withoutSignatures(own: OwnLine[]): string[] {
   const kept: string[] = []
@@ -210,8 +210,9 @@ const FROM_MOBILE = /^\p{L}+ from (my )?mobile$/iu
 const SENT_FROM_MY = /^[<([]{0,2}sent from my \S+( \S+){0,4}$/i
 const SENT_FROM_LINK = new RegExp(`^(${SENT_FROM}) ?\\S+( \\S+){0,3} ?<https?:[^<>]*>$`, 'iu')
 const OFFERS_PROGRAM = new RegExp(`^[<([]{0,2}(${GET_PROGRAM})\\s.{0,30}\\b(outlook|mail|spark|proton)\\b`, 'iu')
+const SYSTEMS = 'ios|android|mac|windows'
 const OFFERS_PROGRAM_FIRST = new RegExp(
-  `^[<([]{0,2}(az )?(?=.{0,20}outlook)(?=.{0,30}(ios|android|mac|windows))(outlook|ios|android|mac|windows)[^.!?]{0,40}(${GET_PROGRAM_AT_END})$`,
+  `^[<([]{0,2}(az )?(?=.{0,20}outlook)(?=.{0,30}(${SYSTEMS}))(outlook|${SYSTEMS})[^.!?]{0,40}(${GET_PROGRAM_AT_END})$`,
   'iu',
 )
 const WHOLE_LINE = new RegExp(`^(${WHOLE_LINES})\\.?$`, 'iu')
@@ -223,8 +224,8 @@ const MAX_PHONE_WORDS = 12
 const TRACKING_MARK = 'ᐧ'
 
 /**
- * "Sent from my iPhone", "Get Outlook for Android". A device must be named and no sentence may follow but an apology, because "Sent from Bern"
- * and "Sent from my desk, not from the phone" may be answers.
+ * "Sent from my iPhone", "Get Outlook for Android". A device must be named and no sentence may follow but an apology, because "Sent from
+ * Bern" and "Sent from my desk, not from the phone" may be answers.
  */
 function isPhoneLine(line: string): boolean {
   if (line.length > MAX_PHONE_LINE) return false

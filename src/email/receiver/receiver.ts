@@ -92,8 +92,8 @@ export async function openReceiver(deps: Deps, { limits: lowered, certificateMs 
 }
 
 /**
- * Refuses connections as soon as they are accepted. smtp-server 3.21 waits 100 ms before it asks `onConnect`, and counts a connection meanwhile:
- * one address that opens enough of them would leave no room for any other.
+ * Refuses connections as soon as they are accepted. smtp-server 3.21 waits 100 ms before it asks `onConnect`, and counts a connection
+ * meanwhile: one address that opens enough of them would leave no room for any other.
  */
 class AdmittingServer extends SMTPServer {
   readonly #clients: Clients

@@ -1,4 +1,4 @@
-/** What mail systems give as the cause of a failure, as data: by the words of the server (failure-phrases.ts says how), and by its codes. */
+/** What mail systems give as the cause of a failure, as data: by the words of the server (see failure-phrases.ts) and by its codes. */
 import { anyOf } from './failure-phrases.ts'
 
 /** hard: the address takes no mail. soft: it may later. block: the server refuses the sender. policy: the server refuses this mail. */
@@ -33,6 +33,11 @@ const LATER = 'The server asks to try again later'
 const MAILBOX =
   '(user|recipient|address|mail ?box|account|alias|addressee|customer|subscriber|member|destination|e-?mail|inbox|' +
   'mail ?drop|person|local part|login|username|user ?id|screenname|profile|handle)'
+const IS_UNKNOWN = '(unknown|non-?existent|unrecogni[sz]ed|unavailable|invalid|incorrect|undeliverable|unreachable)'
+/** The nouns for the server of an address, and for the one that sends. */
+const HOST = '(host|domain|domain name|mail exchanger|system)'
+const NAMED_HOST = '(host|domain|mail domain|mail exchanger|hostname|mx)'
+const SENDING_HOST = String.raw`(\bip\b|host|client|your server|connection|network|netblock)`
 
 /** The causes by phrase. An earlier line wins, because its phrases are more definite. */
 export const CAUSES: readonly CauseOfFailure[] = [
@@ -47,7 +52,8 @@ export const CAUSES: readonly CauseOfFailure[] = [
     mail ?box * (size limit|too large|no space|over limit|exceed);
     (mailbox|account|user) has (reached|exceeded) * (limit|quota|size|space); postfach * voll; boîte * pleine;
     buz[óo]n * (lleno|excedid); casella * piena; skrzynka * (pełna|przepełn); переполнен; превышен * квот; メールボックスが(一杯|いっぱい);
-    (postkass|postboks|brevlåd|inkorg|innboks)\S* * ful[dl]; postilaatikko * täynnä; schránk\S* * (pln|přeplněn); postafiók * (megtelt|tele);
+    (postkass|postboks|brevlåd|inkorg|innboks)\S* * ful[dl]; postilaatikko * täynnä; schránk\S* * (pln|přeplněn);
+    postafiók * (megtelt|tele);
     (скриньк|ящик)\S* * переповнен; (posta kutusu|kota)\S* * (dolu|aşıl); căsuța * plină; γραμματοκιβώτιο * γεμάτο;
     容量 ?.{0,12}(超|オーバー); (邮箱|信箱|空间).{0,12}(满|滿|不足); (메일함|사서함|편지함|용량).{0,12}(가득|초과|부족)
   `),
@@ -56,7 +62,8 @@ export const CAUSES: readonly CauseOfFailure[] = [
     kind: 'policy',
     reason: TOO_LARGE,
     phrases: anyOf(String.raw`
-    (message|mail|body|attachments?|content|size|file) * (too (big|large)|(?<!queue )too long|larger than|exceed\w* * (size|limit|maximum|length));
+    (message|mail|body|attachments?|content|size|file) * (too (big|large)|(?<!queue )too long|larger than);
+    (message|mail|body|attachments?|content|size|file) * exceed\w* * (size|limit|maximum|length);
     (exceed|over|larger)\w* * (maximum|max|fixed|allowed|permitted) * (size|length); (message|mail)? ?size (limit|exceed|violat);
     too (big|large) (a )?(message|mail|for); größe * überschr; taille * dépass; tamaño * exced; nachricht * zu groß
   `),
@@ -91,12 +98,13 @@ export const CAUSES: readonly CauseOfFailure[] = [
     phrases: anyOf(String.raw`
     (black|block|deny|real-?time)[ -]?(hole )?list; \b(r|d?ns|ip)[bw]l\b; \bdnsbl\b; spamhaus; spamcop; barracuda(central|networks);
     sorbs; uceprotect; sender(score|base); trustedsource; cloudmark; proofpoint; abuseat; reputation;
-    (\bip\b|host|client|your server|connection|network|netblock) * (is|are|was|been|being|currently|temporarily|permanently) (blocked|banned|black|listed|refused|rejected|denied);
+    ${SENDING_HOST} * (is|are|was|been|being|currently|temporarily|permanently) (blocked|banned|black|listed|refused|rejected|denied);
     blocked( -)? (by|using|for|due|because|from|see); (blocked|banned|rejected|refused) (your|this) (ip|mail|server|host); \bptr\b;
     reverse ?-?(dns|lookup|hostname|mapping); \brdns\b; (client )?host(name)? rejected;
     (helo|ehlo) * (reject|invalid|mismatch|not|bad|fail|wrong|need|command|own|dynamic); dynamic(ally)? * (ip|address|pool);
     dial-?up; cannot find your (reverse )?host; (access|connection|service) (denied|refused|rejected) * \b(ip|host|client|your)\b;
-    (your|the|sending) (ip|mail ?server|mta|network) * (not (allowed|accepted|authori[sz]ed|permitted)|reject|refus|den(y|ied)|block|bann?ed);
+    (your|the|sending) (ip|mail ?server|mta|network) * not (allowed|accepted|authori[sz]ed|permitted);
+    (your|the|sending) (ip|mail ?server|mta|network) * (reject|refus|den(y|ied)|block|bann?ed);
     part of their network
   `),
   },
@@ -151,7 +159,8 @@ export const CAUSES: readonly CauseOfFailure[] = [
     kind: 'hard',
     reason: DISABLED,
     phrases: anyOf(String.raw`
-    ${MAILBOX} * (disabled|inactive|not active|suspend|de-?activated|closed|locked|frozen|dormant|retired|discontinued|terminated|cancell?ed|on hold|not (been )?activated|been (deleted|removed|expired));
+    ${MAILBOX} * (disabled|inactive|not active|suspend|de-?activated|closed|locked|frozen|dormant|retired|discontinued|terminated);
+    ${MAILBOX} * (cancell?ed|on hold|not (been )?activated|been (deleted|removed|expired));
     (disabled|inactive|suspended|de-?activated|closed|locked|frozen|expired|terminated|deleted) (\w+ )?${MAILBOX};
     no longer (active|in use|in service|used|valid|available|accept); is no longer (on|at|with|here|an? ); address rejected: on hold;
     konto * (deaktiviert|gesperrt|nieaktywn|zablokowan); compte * (désactivé|suspendu); cuenta * (desactivad|suspendid|inactiv);
@@ -173,8 +182,10 @@ export const CAUSES: readonly CauseOfFailure[] = [
     kind: 'hard',
     reason: UNKNOWN_DOMAIN,
     phrases: anyOf(String.raw`
-    (host|domain|domain name|mail exchanger|system)( name)?( \S+)? (not found(?!, try)|unknown|does(n.t| not) exist|not exist|is not (valid|known)|could not be (found|resolved|located)|not accept mail|is (bad|wrong));
-    (unknown|no such|non-?existent|invalid|unrout(e)?able|unresolvable|bad|couldn't find any|could not find any|can't find|cannot find|unable to (find|resolve)) (\w+ )?(host|domain|mail domain|mail exchanger|hostname|mx);
+    ${HOST}( name)?( \S+)? (not found(?!, try)|unknown|does(n.t| not) exist|not exist|is not (valid|known)|is (bad|wrong));
+    ${HOST}( name)?( \S+)? (could not be (found|resolved|located)|not accept mail);
+    (unknown|no such|non-?existent|invalid|unrout(e)?able|unresolvable|bad) (\w+ )?${NAMED_HOST};
+    (couldn't find any|could not find any|can't find|cannot find|unable to (find|resolve)) (\w+ )?${NAMED_HOST};
     unroute?able mail domain; nxdomain; null mx; no smtp service; \bno mx\b; all relevant mx records point to non-?existent;
     domain * (existiert nicht|n.existe pas|no existe|nie istnieje)
   `),
@@ -183,9 +194,11 @@ export const CAUSES: readonly CauseOfFailure[] = [
     kind: 'hard',
     reason: UNKNOWN_ADDRESS,
     phrases: anyOf(String.raw`
-    ${MAILBOX}( name)?(\(?e?s\)?)?( \S+)?[: ]( is| are| was| were)? ?(unknown|non-?existent|unrecogni[sz]ed|unavailable|invalid|incorrect|undeliverable|unreachable);
-    ${MAILBOX} * (not (be )?(found|known|exist|valid|recogni[sz]ed|listed|located|local|registered|enrolled|here)|isn't (here|known|valid)|doesn't exist|does not exist|do not exist|unknown);
-    (unknown|no such|invalid|not an?( valid| known| local)?|illegal|non-?existent|no valid|undefined|wrong|unrecogni[sz]ed|unroute?able|ambiguous|no matching) (\w+ )?${MAILBOX};
+    ${MAILBOX}( name)?(\(?e?s\)?)?( \S+)?[: ]( is| are| was| were)? ?${IS_UNKNOWN};
+    ${MAILBOX} * not (be )?(found|known|exist|valid|recogni[sz]ed|listed|located|local|registered|enrolled|here);
+    ${MAILBOX} * (isn't (here|known|valid)|doesn't exist|does not exist|do not exist|unknown);
+    (unknown|no such|invalid|not an?( valid| known| local)?|illegal|non-?existent) (\w+ )?${MAILBOX};
+    (no valid|undefined|wrong|unrecogni[sz]ed|unroute?able|ambiguous|no matching) (\w+ )?${MAILBOX};
     \bno ${MAILBOX}\b; (user|mailbox)(unknown|unavailable); nosuch(user|mailbox); unknown or illegal alias; user doesn't;
     no such (person|name|local|id); no valid recipients; user ?ids?:; recipient address rejected: access denied; recipnotfound;
     resolver\.adr; (doesn't|does not|don't) have an? * account; no (mailbox|account) (here|by); not our customer; not listed in;
@@ -194,7 +207,8 @@ export const CAUSES: readonly CauseOfFailure[] = [
     unknown local;
     (empfänger|benutzer|adresse|postfach|teilnehmer)\S* * (unbekannt|existiert nicht|nicht (gefunden|bekannt|vorhanden)|ungültig);
     (destinataire|utilisateur|adresse|compte|boîte) * (inconnu|introuvable|n.existe|invalide|inexistant);
-    (usuario|destinatario|direcci[óo]n|cuenta|buz[óo]n|endereço|usu[áa]rio|conta) * (desconocid|desconhecid|no existe|n[ãa]o existe|inexistente|inv[áa]lid|encontrad);
+    (usuario|destinatario|direcci[óo]n|cuenta|buz[óo]n|endereço|usu[áa]rio|conta) * (desconocid|desconhecid|inexistente|inv[áa]lid);
+    (usuario|destinatario|direcci[óo]n|cuenta|buz[óo]n|endereço|usu[áa]rio|conta) * (no existe|n[ãa]o existe|encontrad);
     (utente|destinatario|casella|indirizzo) * (sconosciut|non (esiste|valid|trovat)|inesistent);
     (gebruiker|ontvanger|adres|postbus) * (onbekend|bestaat niet|niet gevonden|ongeldig);
     (użytkownik|uzytkownik|adres|skrzynka|konto|odbiorc)\S* * (nieznan|nie istnieje|nie znaleziono|brak); nie ma takiego;
@@ -203,7 +217,8 @@ export const CAUSES: readonly CauseOfFailure[] = [
     (schránk|uživatel|používateľ|adres|příjemc|príjemc)\S* * (neexistuj|neznám|nenalezen|nenájden);
     (mottagare|användare|adress|konto)\S* * (finns inte|existerar inte|okänd);
     (modtager|mottaker|bruger|bruker|adresse|konto)\S* * (fin[dn]es ikke|eksisterer ikke|ukendt|ukjent);
-    (osoite|vastaanottaj|käyttäj|tili)\S* * (ei ole|ei löydy|tuntematon); (felhasználó|címzett|postafiók|cím)\S* * (nem (létezik|található|ismert)|ismeretlen);
+    (osoite|vastaanottaj|käyttäj|tili)\S* * (ei ole|ei löydy|tuntematon);
+    (felhasználó|címzett|postafiók|cím)\S* * (nem (létezik|található|ismert)|ismeretlen);
     (kullanıcı|alıcı|adres|hesap)\S* * (yok|bulunamadı|bilinmiyor|mevcut değil|geçersiz);
     (utilizator|destinatar|adres)\S* * (nu există|necunoscut|inexistent); (χρήστης|παραλήπτης|διεύθυνση) * (δεν (υπάρχει|βρέθηκε)|άγνωστ);
     так(ого|ой) * (пользовател|адрес|ящик); (宛先|あて先|アドレス|ユーザ|受信者).{0,40}(存在|不明|見つかり|ありません|間違);
@@ -232,9 +247,9 @@ export const VAGUE_CAUSES: readonly CauseOfFailure[] = [
   {
     kind: 'block',
     reason: SENDER_REFUSED,
-    phrases: anyOf(
-      String.raw`access denied; \bblocked; \bbanned; administrative(ly)? prohibit; not (accept|want|welcome) * (mail|messages?) (from )?you`,
-    ),
+    phrases: anyOf(String.raw`
+    access denied; \bblocked; \bbanned; administrative(ly)? prohibit; not (accept|want|welcome) * (mail|messages?) (from )?you
+  `),
   },
   {
     kind: 'policy',

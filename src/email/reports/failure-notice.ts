@@ -1,6 +1,6 @@
 /**
- * Reads a notice about a failed delivery that is written for people, as qmail, Exim, Exchange and many others send it. There are too many forms
- * to know each: it looks for addresses, for codes and for phrases beside them. Whether an address is one of the mail's is decided later.
+ * Reads a notice about a failed delivery that is written for people, as qmail, Exim, Exchange and many others send it. There are too many
+ * forms to know each: it looks for addresses, for codes and for phrases beside them. Whether an address is the mail's is decided later.
  */
 import type { Header } from 'postal-mime'
 import { headerValues, isAutomatic } from '../headers.ts'
@@ -27,7 +27,7 @@ const MAX_DIAGNOSTIC = 1000
 /** The lines below an address that belong to it. */
 const LINES_PER_ADDRESS = 12
 
-/** True for a message that a mail system has written: its sender is one, or it is automatic and returns a mail or has the subject of a failure. */
+/** True for a message that a mail system has written: it is the sender, or an automatic mail returns another or is named a failure. */
 export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<NoticeSource, 'text'>): boolean {
   const local = from.email.split('@')[0] ?? ''
   if (headerValues(headers, 'x-failed-recipients').length) return true
@@ -41,7 +41,7 @@ export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<N
   return hasReturned || (FAILURE_SUBJECT.test(subject) && !isAnswer(subject))
 }
 
-/** True for the subject of an answer or of a forwarded message. A person may have the name of a mail system, such as "Paul Meyer, Postmaster". */
+/** True for the subject of an answer or a forwarded message. A person may be named like a mail system ("Paul Meyer, Postmaster"). */
 const isAnswer = (subject: string) => /^\s*(re|aw|fwd?|wg|sv|antw)\s*:/i.test(subject)
 
 /** The recipients that the notice may be about, and an entry without an address for the notice as a whole. Empty if it names no failure. */
@@ -94,9 +94,9 @@ function aboveReturned(text: string): string {
   return (end < 0 ? lines : lines.slice(0, end)).join('\n')
 }
 
-const HEADER_LINE =
-  /^(return-path|received|message-id|from|date|mime-version|delivered-to|dkim-signature|subject|to|cc|content-type|reply-to|x-[\w-]+|sender)\s*:/i
-const TRACE_LINE = /^(return-path|received|message-id|mime-version|dkim-signature|content-type)\s*:/i
+const TRACES = 'return-path|received|message-id|mime-version|dkim-signature|content-type'
+const TRACE_LINE = new RegExp(`^(${TRACES})\\s*:`, 'i')
+const HEADER_LINE = new RegExp(`^(${TRACES}|from|date|delivered-to|subject|to|cc|reply-to|x-[\\w-]+|sender)\\s*:`, 'i')
 
 /** True where the header of a mail begins: three of its fields, one of them written by servers. */
 function isHeaderBlock(lines: string[], index: number): boolean {

@@ -15,8 +15,12 @@ export const anyOf = (phrases: string) =>
   )
 
 /** The local parts and the names of programs that report on mail. */
-export const SYSTEM_ADDRESS =
-  /(^|[-_.+"])((mailer|mail|smtp)[-_.]?(daemon|error|service|system|gateway|delivery)|daemon|maild|mdaemon|mmdf|uucp|smtp|imss|antivirus|poo?st[-_.]?master|system administrator|microsoftexchange[0-9a-f]{32}|(double-)?bounces?|ndr|dsn)($|[-_.+=@"])/i
+const SYSTEMS = [
+  '(mailer|mail|smtp)[-_.]?(daemon|error|service|system|gateway|delivery)',
+  'daemon|maild|mdaemon|mmdf|uucp|smtp|imss|antivirus|poo?st[-_.]?master|system administrator',
+  'microsoftexchange[0-9a-f]{32}|(double-)?bounces?|ndr|dsn',
+].join('|')
+export const SYSTEM_ADDRESS = new RegExp(`(^|[-_.+"])(${SYSTEMS})($|[-_.+=@"])`, 'i')
 export const SYSTEM_NAME = anyOf(`
     mail(er)?[- _]?daemon; mail (delivery|router|transport|transfer|system|gateway); delivery (subsystem|system|status|notification);
     post[- _]?master; (system|mail|internet|network) administrator; content[- ]filter
@@ -32,7 +36,8 @@ export const FAILURE_SUBJECT = anyOf(`
     no (se )?(puede|pudo|ha podido) entregar; no entregado; error de entrega; fallo * entrega; não (foi )?entregue; falha na entrega;
     mancato recapito; impossibile (consegnare|recapitare); non recapitabile; onbestelbaar; niet (bezorgd|afgeleverd);
     kan ikke leveres; kunde inte levereras; ei voitu toimittaa; nie ?dostarcz; nedoru[čc]iteln; kézbesíthetetlen; недостав;
-    не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信; (无法|無法|未能)(送达|送達|傳遞|传递|投递|投遞); (投递|投遞|发送|發送|传送|傳送)(失败|失敗); 반송; 전송 실패
+    не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信;
+    (无法|無法|未能)(送达|送達|傳遞|传递|投递|投遞); (投递|投遞|发送|發送|传送|傳送)(失败|失敗); 반송; 전송 실패
   `)
 
 /** Words of a notice about a mail that is still tried. */
@@ -45,8 +50,8 @@ export const DELAY = anyOf(String.raw`
 
 /** Words of a notice that ends the attempts, also where it speaks of a delay before. */
 export const FINAL = anyOf(`
-    giv(en|ing) up; (?<!if [^.]{0,40})permanent; fatal error; returned to (you|sender); (can|could)(not| not|n't) be delivered; unable to deliver;
-    undeliverable; no longer be (re)?tried; has been returned; wasn't able to deliver; delivery (has )?failed
+    giv(en|ing) up; (?<!if [^.]{0,40})permanent; fatal error; returned to (you|sender); (can|could)(not| not|n't) be delivered;
+    unable to deliver; undeliverable; no longer be (re)?tried; has been returned; wasn't able to deliver; delivery (has )?failed
   `)
 
 /** Sentences that say that a mail has failed, without its cause. */
@@ -61,12 +66,13 @@ export const FAILED = anyOf(`
     nie (mo[zż]e|zosta); (送信|配信)できません; 届け; 送れません; 无法|無法|失败|失敗|退回|拒绝
   `)
 
+const PART = String.raw`(the )?(headers?|text|body|contents?|first \w+ lines)`
 /** The lines above the returned message, in notices that have it as text. */
 export const RETURNED_BELOW = anyOf(String.raw`
     ^\W*(below this line is|this is|the following is|here is|attached is|below is|enclosed is) (a |the )?(copy of|header);
     ^[\s*>]*[-=_*+]{2,} * (original|unsent|returned|undelivered|bounced|rejected|copy of|start of|beginning of);
     ^[\s*>]*[-=_*+]{2,} * (headers? (of|follow)|message (header|body|text|follows|contents?));
-    ^\W*(the )?(headers?|text|body|contents?|first \w+ lines) of (the |your )?((original|undelivered|returned) )?(message|mail)( follows?| is| below)?\W*$;
+    ^\W*${PART} of (the |your )?((original|undelivered|returned) )?(message|mail)( follows?| is| below)?\W*$;
     ^\W*(the |your )?(original|unsent|returned|undelivered) (message|mail)( headers?| text)?( is| are)?( follows?| below| attached)?:?\W*$;
     ^\W*message headers?( follow)?:?\W*$; ^[-\s]*(ursprüngliche nachricht|originalnachricht|исходное сообщение|元のメッセージ|原始邮件)
   `)

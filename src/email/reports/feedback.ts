@@ -13,8 +13,8 @@ export const isFeedbackOn = (report: Feedback, email: ReportedEmail): boolean =>
   refersTo(report, email) || senderOf(report, email) !== undefined
 
 /**
- * Notes a complaint or a read receipt with its recipient, if the report says who that is. The email itself stays as it is. After a complaint
- * nothing more is sent to the address.
+ * Notes a complaint or a read receipt with its recipient, if the report says who that is. The email itself stays as it is. After a
+ * complaint nothing more is sent to the address.
  * @param receivedAt when the report came, `YYYY-MM-DD HH:MM:SS` in UTC
  */
 export async function recordFeedback(context: Context, thread: Thread, report: Feedback, receivedAt: string): Promise<void> {

@@ -23,7 +23,7 @@ export async function allowedAddresses(host: string, allowPrivate: boolean): Pro
 /** `[::1]`, the form of URLs, becomes `::1`. */
 export const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, '$1')
 
-/** All public IPv6 addresses are allocated from this block (RFC 4291); the rest, such as ::7f00:1, is loopback in disguise or unallocated. */
+/** All public IPv6 addresses are in this block (RFC 4291); the rest, such as ::7f00:1, is loopback in disguise or unallocated. */
 const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3')
 
 /** True for public unicast addresses: not private, loopback, link-local, shared or reserved, and none of these wrapped in IPv6. */

@@ -2,8 +2,8 @@ import { bounceCause } from '../reports/bounce-cause.ts'
 import type { Failure } from '../smtp/failure.ts'
 
 /**
- * The addresses that a server refused during sending because they do not exist or take no mail. A delivery report with the same reason would be
- * a hard bounce. A refusal of the sender, of the content or of relaying says nothing about the address.
+ * The addresses that a server refused during sending because they do not exist or take no mail. A delivery report with the same reason
+ * would be a hard bounce. A refusal of the sender, of the content or of relaying says nothing about the address.
  * @param refused the answers to the recipients, by address in lower case
  */
 export const undeliverableAddresses = (refused: ReadonlyMap<string, Failure>): string[] =>

@@ -25,8 +25,8 @@ export const suppressionsResource: Resource<{ can_manage: boolean }> = {
 }
 
 /**
- * Suppresses addresses. The first reason stays, but a complaint replaces a bounce. The addresses are locked in alphabetical order, because two
- * simultaneous reports may name them in opposite orders and would deadlock.
+ * Suppresses addresses. The first reason stays, but a complaint replaces a bounce. The addresses are locked in alphabetical order, because
+ * two simultaneous reports may name them in opposite orders and would deadlock.
  */
 export async function suppress(
   { db, now }: Context,

@@ -94,8 +94,13 @@ export async function listOpens({ db }: Context, { comment_id }: { comment_id: n
 // Services that fetch images on behalf of their users, when the email is opened or, some of them, when it arrives: GoogleImageProxy,
 // YahooMailProxy, OutlookImageProxy, which has also been called OutlookMobileCloudProxy, and others.
 const IMAGE_PROXY = /(image|mail|cloud)[ _-]?proxy|ggpht|YahooCacheSystem|YandexImageResizer|Mail\.Ru/i
-const SCANNER =
-  /bot\b|crawl|spider|scan|preview|curl|wget|python|java\/|go-http|libwww|okhttp|axios|node|headless|barracuda|proofpoint|mimecast|symantec|safelinks|urldefense|trend ?micro|fortinet|sophos|virustotal/i
+const SCANNER = new RegExp(
+  [
+    String.raw`bot\b|crawl|spider|scan|preview|curl|wget|python|java/|go-http|libwww|okhttp|axios|node|headless`,
+    'barracuda|proofpoint|mimecast|symantec|safelinks|urldefense|trend ?micro|fortinet|sophos|virustotal',
+  ].join('|'),
+  'i',
+)
 
 /** A guess at the client. It does not affect the status: the first GET counts, whatever its class. */
 function classOf({ isHead, userAgent, purpose }: Omit<PixelRequest, 'token'>): Open['class'] {
