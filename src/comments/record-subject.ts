@@ -38,7 +38,8 @@ export const followableTable = ({ id, account_id, space_id }: TablePlace): Follo
 /** A record. Those who follow its table follow it, too. */
 export function followableRecord({ id, account_id, space_id }: TablePlace, recordId: number): Followable & { comments: CommentTable } {
   const place = (record: Sql) =>
-    sql`select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, ${record} as record_id, null::int as task_id`
+    sql`select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id,
+      ${record} as record_id, null::int as task_id`
   return {
     noun: 'Record',
     subscriptions,

@@ -117,7 +117,8 @@ export const inserting = (
   now: Date,
 ): Sql => sql`
   insert into ${raw(comments.name)}
-    (${raw(comments.place.join(', '))}, user_id, user_name, api_key_id, content, attachments, created_at${email ? sql`, type, metadata` : empty})
+    (${raw(comments.place.join(', '))}, user_id, user_name, api_key_id, content, attachments, created_at
+    ${email ? sql`, type, metadata` : empty})
   select ${columnList(comments.place, 'l')}, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int, ${content},
     ${JSON.stringify(attachments)}::jsonb, ${formatInstant(now)}::timestamp
     ${email ? sql`, ${email.type}, ${JSON.stringify(email.metadata)}::jsonb` : empty}
@@ -216,7 +217,7 @@ export const commentCascade: Cascade = {
 }
 
 /**
- * Lets the files of comments and mails name the storage where they are, after they were moved, as `renewHosts` of records/cells/file-cells.ts does.
+ * Names the present storage of moved files of comments and mails, as `renewHosts` of records/cells/file-cells.ts does for records.
  * @param ids the first and the last comment
  * @returns the number of comments that were written
  */

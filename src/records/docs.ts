@@ -74,8 +74,8 @@ export const docs = operationDocs('Records', {
   explain: {
     summary: 'Explain a query of records',
     description:
-      'Takes the body of `records/query`, and returns how it was understood instead of the records: each token, the conditions with their ' +
-      'brackets, the order, the indexes, and for `record_id` the first condition that excludes that record.',
+      'Takes the body of `records/query`, and returns how it was understood instead of the records: each token, the conditions with ' +
+      'their brackets, the order, the indexes, and for `record_id` the first condition that excludes that record.',
     example: {
       input: { view_id: 3, record_id: 12 },
       output: {
@@ -97,7 +97,8 @@ export const docs = operationDocs('Records', {
   count: {
     summary: 'Count records',
     description:
-      'Returns how many records match and how many the table has. Takes the body of a query; its order, page and fields make no difference.',
+      'Returns how many records match and how many the table has. Takes the body of a query; its order, page and fields make no ' +
+      'difference.',
     example: {
       input: { filters: [{ column: 'stage', compare: '=', value: 'Won' }] },
       output: { count: 7, total: 25, total_approx: false, restricted: true },
@@ -107,9 +108,9 @@ export const docs = operationDocs('Records', {
   groups: {
     summary: 'Count records by a field',
     description:
-      'Returns how many of the matching records have each value of a field, in the order of the field, the empty value first: the columns ' +
-      'of a kanban board, or the days, weeks or months of a calendar. Every option of a select and both values of a checkbox are listed, ' +
-      'with or without records; other values only if records have them.',
+      'Returns how many of the matching records have each value of a field, in the order of the field, the empty value first: the ' +
+      'columns of a kanban board, or the days, weeks or months of a calendar. Every option of a select and both values of a checkbox are ' +
+      'listed, with or without records; other values only if records have them.',
     example: {
       input: { view_id: 3, by: 'stage' },
       output: {

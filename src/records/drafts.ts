@@ -55,7 +55,7 @@ function refusal(issues: Issue[]): AppError {
 const UNASSIGNABLE = 'Unassignable - cannot set calculation field: '
 
 /**
- * Returns the cells of each draft, and at least the first hundred issues, in the order of the drafts. References of all drafts are looked up together.
+ * Returns the cells of each draft and at least the first hundred issues, in the order of the drafts. Looks up all references together.
  * @throws AppError 403 for a field that only admins may write
  */
 export async function judgeDrafts(

@@ -47,8 +47,8 @@ async function withNamesOfWritten(db: Database, table: TableDef, rows: StoredRow
 }
 
 /**
- * True, or an error of the class `isOutdated` if the table has another version. The main server evaluates this before it sends the statement to the
- * node. The statement has locked the table by then: a change of the table came first and has been waited for, or it waits for the statement.
+ * True, or an error of the class `isOutdated` if the table has another version. The main server evaluates this before it sends the
+ * statement to the node. By then the statement has locked the table, after any change before it; a later change waits for it.
  */
 const requiringVersion = ({ id, version }: TableDef): Sql => sql`public.require_table_version(${constant(id)}, ${constant(version)})`
 
@@ -160,5 +160,6 @@ function ofArrays(table: TableDef, records: readonly Cells[], { now, userId }: C
 }
 
 function insertion(table: TableDef, rows: Sql): Sql {
-  return sql`insert into ${recordsOf(table.id)} as r (version, ${insertedNames(ownFields(table))}) ${rows} returning ${storedColumns(table)}`
+  const names = insertedNames(ownFields(table))
+  return sql`insert into ${recordsOf(table.id)} as r (version, ${names}) ${rows} returning ${storedColumns(table)}`
 }

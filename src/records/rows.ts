@@ -100,7 +100,8 @@ interface InsertParts {
 function insertion(table: TableDef, { by, cells, from = empty, order = empty }: InsertParts): Sql {
   return sql`with by as (select ${by.at}::timestamp as at, ${by.userId}::int as id)
     insert into ${recordsOf(table.id)} as r (${insertedNames(ownFields(table))})
-    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${selectedColumns(table)}`
+    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order}
+    returning ${selectedColumns(table)}`
 }
 
 /** True if the table still has this version. A statement waits for a concurrent change of the table before it evaluates this. */
@@ -138,6 +139,7 @@ function selectedCell(table: TableDef, field: FieldDef): Sql {
 function selectedNames(field: FieldDef, values: Sql, only: Sql): Sql {
   const cell = columnOf(field)
   if (!isMultiple(field.type)) return sql`(select row_to_json(v.*) from (${values} where n.id = ${cell}${only}) v)`
-  return sql`(select ('[' || string_agg(row_to_json(v.*)::text, ',' order by o.at) || ']')::json from unnest(${cell}) with ordinality o (id, at)
+  return sql`(select ('[' || string_agg(row_to_json(v.*)::text, ',' order by o.at) || ']')::json
+    from unnest(${cell}) with ordinality o (id, at)
     join lateral (${values} where n.id = o.id${only}) v on true)`
 }

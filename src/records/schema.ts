@@ -18,9 +18,9 @@ const Values = z
     type: 'object',
     additionalProperties: true,
     description:
-      'Values by field id; null clears a field. Accepted values: text for text, long_text, email, url, phone; a number or numeric text; true or ' +
-      'false for a checkbox; YYYY-MM-DD, YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset, HH:MM for date, datetime, time; the ' +
-      'title of an option for a select; an id, an address, {id}, {email} or @me for a user; an id or {id} for a lookup; entries from ' +
+      'Values by field id; null clears a field. Accepted values: text for text, long_text, email, url, phone; a number or numeric text; ' +
+      'true or false for a checkbox; YYYY-MM-DD, YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset, HH:MM for date, datetime, time; ' +
+      'the title of an option for a select; an id, an address, {id}, {email} or @me for a user; an id or {id} for a lookup; entries from ' +
       'an upload for a file; lists of these for multi_select, multi_user, multi_lookup and file.',
     example: { company: 'Acme', stage: 'Lead' },
   })
@@ -73,10 +73,14 @@ const ViewId = z
 const narrowing = { filters: Filters, where: Where, filter: Group, search: Search }
 const throughView = {
   view_id: ViewId,
-  append_filters: z.boolean().nullish().meta({
-    description:
-      "With view_id: also applies the request's filters, and its order if it has one. Otherwise they are ignored, and X-Ignored names them.",
-  }),
+  append_filters: z
+    .boolean()
+    .nullish()
+    .meta({
+      description:
+        "With view_id: also applies the request's filters, and its order if it has one. Otherwise they are ignored, and X-Ignored names " +
+        'them.',
+    }),
 }
 
 export const RecordsQuery = TablePath.extend({
@@ -98,8 +102,8 @@ export const RecordsQuery = TablePath.extend({
     .nullish()
     .meta({
       description:
-        'An empty cursor starts a walk through all pages; each answer has the next cursor in X-Next-Cursor, except the last. Every record ' +
-        'that exists throughout is returned once, and each page costs the same. Requires at most one sort key and no offset; ' +
+        'An empty cursor starts a walk through all pages; each answer has the next cursor in X-Next-Cursor, except the last. Every ' +
+        'record that exists throughout is returned once, and each page costs the same. Requires at most one sort key and no offset; ' +
         'the conditions and the order must not change between pages.',
       example: '',
     }),

@@ -59,9 +59,9 @@ export async function createBatch(context: Context, table: TableRef, { records }
 }
 
 /**
- * Batches check the table's indexes when its ids exceed the number of records that need none, each time they have doubled, and each time they pass
- * another 100,000, as a table that is emptied and filled again has high ids. Each check costs as much as several batches. Where records were deleted
- * it may come too early; then a job finds the table within five minutes.
+ * Batches check the table's indexes when its ids exceed the number of records that need none, each time the ids have doubled, and each
+ * time they pass another 100,000, because a table that is emptied and filled again has high ids. A check is dear, so most batches make
+ * none. Where records were deleted it may come too early; then a job finds the table within five minutes.
  */
 const stepOf = (id: number) => (id <= FEW_RECORDS ? -1 : Math.floor(Math.log2((id - 1) / FEW_RECORDS)) + Math.floor(id / 100_000))
 

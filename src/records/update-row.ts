@@ -2,7 +2,7 @@
 
 import { ownFields, type TableDef } from '../fields/definition.ts'
 import type { IfMatch } from '../platform/answer.ts'
-import { type Database, ident, join, recordsOf, sql } from '../platform/database/database.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { prepare } from '../platform/database/prepare.ts'
 import { shortWrite, writesOfTable } from '../platform/database/statement.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -57,7 +57,8 @@ const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, way 
   const own = ownFields(table).filter(({ id }) => ids.has(id))
   const columns = own.map(({ id }) => ident(id))
   const given = own.map((field) => sql`${p[cellName(field)]}::${typeOf(field)} as ${ident(field.id)}`)
-  const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
+  const rowOf = (alias: Sql) => sql`row(${join(columns.map((column) => sql`${alias}.${column}`))})`
+  const differs = sql`${rowOf(sql`r`)} is distinct from ${rowOf(sql`n`)}`
   return sql`
     update ${recordsOf(table.id)} r set ${join([
       ...columns.map((column) => sql`${column} = n.${column}`),

@@ -38,7 +38,7 @@ export interface CreatedTask {
 /**
  * Creates a task with its staged files. Returns null when another task has its external_id.
  * @param input due date, time and reminder fit together (`withRules`)
- * @throws AppError 400 for an assignee or assigner who may not be one, or a file that is not staged; 404 when the record has just been deleted
+ * @throws AppError 400 for an assignee or assigner who may not be one, or a file that is not staged; 404 when the record is deleted
  */
 export async function createNew(context: Context, place: TaskPlace | null, input: NewTask): Promise<CreatedTask | null> {
   const { attachments } = input
@@ -229,7 +229,7 @@ const lockedRecord = (tableId: number, recordId: Given<number>): Sql =>
   sql`select id from ${recordsOf(tableId)} where id = ${recordId} for key share`
 const NOTHING_TO_LOCK = sql`select 1 as id`
 
-/** Without an assigner, a task that an account key creates belongs to its assignee, because the owner is rarely involved (api.md, Ownership 1). */
+/** A task that an account key creates without an assigner belongs to its assignee: the owner is rarely involved (api.md, Ownership 1). */
 const ownerByDefault = (actor: Acting): Sql => (actor.kind === 'account' ? sql`found_assignee_id` : sql`${actor.userId}::int`)
 
 /** An account key may name anyone as assigner; users may name themselves or the assignee (api.md, Ownership 3). */

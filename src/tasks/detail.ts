@@ -17,8 +17,8 @@ import { onWire, TASK_COLUMNS } from './queries.ts'
 import { type StoredTask, type Task, type TaskDetail, taskCommentColumns } from './schema.ts'
 
 /**
- * The number of comments in a task's detail (api.md, Limits). It is a literal, because PostgreSQL supposes that a bound limit returns a tenth of the
- * rows: with many comments it would then plan the statement anew each time.
+ * The number of comments in a task's detail (api.md, Limits). It is a literal, because PostgreSQL supposes that a bound limit returns a
+ * tenth of the rows: with many comments it would then plan the statement anew each time.
  */
 const RECENT_COMMENTS = sql`20`
 
@@ -46,7 +46,8 @@ const detailColumns = ({ taskId, userId, tableName, title }: DetailSources): Sql
   f.subscribers, ${userId} = any(f.subscribers) as subscribed,
   ${tableName} as table_name, ${title} as record_title,
   (select coalesce(json_agg(c.* order by c.id desc), '[]') from (
-    select ${COMMENT_COLUMNS} from task_comments c where c.task_id = ${taskId} order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments`
+    select ${COMMENT_COLUMNS} from task_comments c where c.task_id = ${taskId} order by c.id desc limit ${RECENT_COMMENTS}
+  ) c) as recent_comments`
 
 const COMMENT_COLUMNS = selectForJson(taskCommentColumns, 'c')
 

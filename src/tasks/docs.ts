@@ -94,11 +94,11 @@ const detail: TaskDetail = {
 const CHANGES_SINCE =
   'With `updated_since` it returns what has changed since, oldest change first, deleted tasks included, for clients that keep copies.'
 const MANY =
-  'Up to 100 tasks, in order. Each is created or refused on its own, with a message that names it, such as `tasks[3].title: is required`. ' +
-  'An Idempotency-Key covers the whole request.'
+  'Up to 100 tasks, in order. Each is created or refused on its own, with a message that names it, such as `tasks[3].title: is ' +
+  'required`. An Idempotency-Key covers the whole request.'
 const STAGED =
-  'Pass the answer in `attachments` when you create the task, from the same session and within a day. The task then has the file under its ' +
-  'final path.'
+  'Pass the answer in `attachments` when you create the task, from the same session and within a day. The task then has the file ' +
+  'under its final path.'
 
 export const docs = operationDocs('Tasks', {
   createOnRecord: {
@@ -139,8 +139,8 @@ export const docs = operationDocs('Tasks', {
   update: {
     summary: 'Update a task',
     description:
-      'Requires its creator or assignee. Fields that are absent stay unchanged; null clears a field. A new assignee follows the task and is ' +
-      'notified.',
+      'Requires its creator or assignee. Fields that are absent stay unchanged; null clears a field. A new assignee follows the task ' +
+      'and is notified.',
     example: { input: { due_date: '2026-03-31', assignee_user_id: 8 }, output: task },
     errors: { 409: 'The task has changed since, or the external_id is taken' },
   },
@@ -192,8 +192,8 @@ export const docs = operationDocs('Tasks', {
   create: {
     summary: 'Create a standalone task',
     description:
-      'The task is on no record. Its creator, assignee and subscribers can see it. The assignee is the caller or a user who shares a space ' +
-      'with the caller.',
+      'The task is on no record. Its creator, assignee and subscribers can see it. The assignee is the caller or a user who shares a ' +
+      'space with the caller.',
     example: { input: newTask, output: { ...task, space_id: null, table_id: null, record_id: null } },
     errors: { 409: 'The external_id is taken' },
   },
@@ -242,9 +242,9 @@ export const taskCommentDocs = operationDocs('Tasks', {
   create: {
     summary: 'Comment on a task',
     description:
-      'Any caller who can read the task may comment. Mentioned users follow the task and are notified; the other subscribers are notified of ' +
-      'the comment. A browser session may attach files that it uploaded for a comment on the task; they are deleted with the comment. ' +
-      'A comment may consist of files alone.',
+      'Any caller who can read the task may comment. Mentioned users follow the task and are notified; the other subscribers are ' +
+      'notified of the comment. A browser session may attach files that it uploaded for a comment on the task; they are deleted with the ' +
+      'comment. A comment may consist of files alone.',
     example: { input: { content: comment.content }, output: comment },
   },
 

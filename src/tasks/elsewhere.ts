@@ -5,8 +5,8 @@ import { notFound } from '../platform/http/errors.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 
 /**
- * Calls `insert` with the table whose record its statement has to lock. A record elsewhere is locked before, in the transaction of `insert`, which
- * gets null.
+ * Calls `insert` with the table whose record its statement has to lock. A record elsewhere is locked before, in the transaction of
+ * `insert`, which gets null.
  * @param record its table, and the statement that locks it
  * @throws AppError 404 when the record has just been deleted
  */

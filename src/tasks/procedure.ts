@@ -75,7 +75,10 @@ const standaloneResource: Resource = {
   },
 }
 
-/** On standalone tasks. An operator can close these endpoints to all keys (api.md, Authentication 8). @param options `principalRow` selects the row */
+/**
+ * On standalone tasks. An operator can close these endpoints to all keys (api.md, Authentication 8).
+ * @param options `principalRow` selects the row
+ */
 export const standaloneProcedure = <Row extends object = object>(options: { principalRow?: PrincipalSelect<Row> } = {}) =>
   resourceProcedure<Row, object>(standaloneResource, 'read', callers.any, options).use(({ ctx, next }) => {
     const { actor, settings } = ctx.context

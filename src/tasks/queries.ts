@@ -44,7 +44,8 @@ export async function listChanges(
     ...parts.map(
       (part) => sql`select k.id, k.updated_at as at, false as is_deleted from ${part} and ${from(sql`k.updated_at`, sql`k.id`)}`,
     ),
-    sql`select d.id, d.deleted_at as at, true as is_deleted from deleted_tasks d where ${tombstones} and ${from(sql`d.deleted_at`, sql`d.id`)}`,
+    sql`select d.id, d.deleted_at as at, true as is_deleted from deleted_tasks d
+      where ${tombstones} and ${from(sql`d.deleted_at`, sql`d.id`)}`,
   ]
   // Each part is limited to the size of the page, so that its scan stops early.
   const firsts = found.map((part) => sql`(${part} order by at, id limit ${limit + offset})`)
@@ -79,7 +80,7 @@ export async function countOnRecord(db: Database, tableId: number, recordId: num
   return count ?? { open: 0, total: 0 }
 }
 
-/** True while the assignee exists and may read the task. @param task alias of a row of tasks @param user alias of the assignee's row of users */
+/** True while the assignee exists and may read the task. @param task alias of the task's row @param user alias of the assignee's row */
 export const assigneeSees = (task: Sql, user: Sql): Sql => sql`(${user}.status <> 'deleted' and ${canSee(user, task)})`
 
 /** The facts about a task's reminder, and its assignee. */

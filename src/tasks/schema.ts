@@ -116,7 +116,8 @@ export const Reminder = z
       .meta({ description: 'The assignee; null while the assignee cannot see the task, and is not reminded.' }),
     state: z.enum(['none', 'scheduled', 'sent', 'missed']).meta({
       description:
-        'none: no reminder, or one that will not be sent because the task is done or the assignee cannot see it. missed: it was past when it was set or when the task was reopened, or it became due while the assignee could not see the task; it will not be sent.',
+        'none: no reminder, or one that will not be sent because the task is done or the assignee cannot see it. missed: it was past ' +
+        'when it was set or when the task was reopened, or it became due while the assignee could not see the task; it will not be sent.',
     }),
   })
   .meta({ id: 'TaskReminder', description: 'The time and recipient of a reminder.' })
@@ -184,7 +185,7 @@ export const withRules = <Shape extends z.ZodType<NewTask>>(schema: Shape) =>
 const MAX_TASKS = 100
 const CheckedTask = withRules(NewTask)
 
-/** One of many tasks to create. Documented and typed as NewTask, but parsed as unknown and validated on its own, so that it is refused alone. */
+/** One of many tasks to create. It is documented and typed as NewTask, but parsed as unknown and validated alone, to be refused alone. */
 const TaskOfMany = z.unknown().meta(z.toJSONSchema(NewTask, { io: 'input' })) as unknown as z.ZodType<NewTask, z.input<typeof NewTask>>
 export const parseTask = (given: unknown) => CheckedTask.safeParse(given)
 

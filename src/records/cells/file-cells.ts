@@ -159,7 +159,7 @@ interface RenewedCell {
   files: FileEntry[]
 }
 
-/** The cells that name another storage than the rows of their files, with the present one. The server of the cells may have no rows of files. */
+/** The cells that name an outdated storage, with the present one of their files. The server of the cells may have no rows of files. */
 async function outdatedCells(db: Database, table: TableDef, field: FieldDef, ids: { first: number; last: number }): Promise<RenewedCell[]> {
   // The table is named, because a field may be called like a part of the statement.
   const cell = sql`cells.${ident(field.id)}`

@@ -1,6 +1,6 @@
 /**
- * The users that a page probably names: those whom pages with the same fields have named before. They are read behind the rows in the same round
- * trip, so no name is older than its row. Users whom nobody expected need a round trip of their own.
+ * The users that a page probably names: those whom pages with the same fields have named before. They are read behind the rows in the
+ * same round trip, so no name is older than its row. Users whom nobody expected need a round trip of their own.
  */
 import type { UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'

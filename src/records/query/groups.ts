@@ -110,7 +110,8 @@ async function countLocalDays({ db, signal }: Context, { selection, queryContext
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
   const onRecords = db.records(selection.table.id)
   const dates = await onRecords.read<{ date: string }>(
-    sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
+    sql`select distinct ${column}::date as date from ${records} r
+      where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
     { signal },
   )
   const edges = edgesOf(
@@ -135,7 +136,7 @@ function atMostMaxDays<T>(days: T[]): T[] {
   return days
 }
 
-/** Every local day on which an instant of these UTC dates can lie has its start here, and its end too if no other day of the list follows. */
+/** The starts of the local days on which an instant of these UTC dates can lie, and the end of each day that no other one follows. */
 function edgesOf(dates: readonly string[], timeZone: string): { at: string; day: string | null }[] {
   const days = new Set<string>()
   for (const date of dates) {

@@ -1,6 +1,6 @@
 /**
- * Decides how a search of a large table is answered: by rare trigrams, in all records or within the first ones of the order, or by the usual
- * statement (docs/decisions/0028). It only decides about the cost; all ways give the same answer.
+ * Decides how a search of a large table is answered: by rare trigrams, in all records or in the first ones of the order, or by the usual
+ * statement (docs/decisions/0028). All ways give the same answer, at different costs.
  */
 
 import { frequencyOf, type TrigramSample } from '../../indexes/trigrams.ts'
@@ -20,9 +20,9 @@ export interface SearchPlan {
 /** The list of a trigram that more of the records have is not worth reading. */
 const FREQUENT = 0.15
 
-/** Measured costs in microseconds of PostgreSQL (docs/decisions/0028): of a record, of an entry of a list, and of the further statements. */
+/** What PostgreSQL takes, in microseconds, for a record, an entry of a list, and the further statements (docs/decisions/0028). */
 const COST = { lookAtRecord: 2.3, readEntry: 0.2, checkFound: 4, countInOrder: 0.1, window: 1_200 }
-/** A bitmap of more records may not fit into the usual work_mem of 4 MB. Then it knows only their pages, of which each record is checked. */
+/** A bitmap of more records may not fit into the usual work_mem of 4 MB. It then has only their pages, and each record there is checked. */
 const MAX_IN_BITMAP = 50_000
 /** This bounds what a word costs that is rarer than its trigrams, because each record that has them is read. */
 const MOST_CANDIDATES = 1_000

@@ -1,4 +1,4 @@
-/** Answers a search by rare trigrams: a rare word from all records, a middling one from the first records of the order (docs/decisions/0028). */
+/** Answers a search by rare trigrams: a rare word from all records, a middling one from the first of the order (docs/decisions/0028). */
 
 import { trigramsOf } from '../../indexes/trigrams.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
@@ -15,7 +15,7 @@ import { isOfTexts } from './search-sql.ts'
 import type { ResolvedPage } from './selection.ts'
 import { endAt } from './write-rows.ts'
 
-/** Returns how to answer the search of the page; null for the usual statement, also of a page without a search and of an order of several keys. */
+/** Returns how to answer the page's search; null for the usual statement, which serves pages without search and orders of several keys. */
 export async function searchPlanOf(context: Context, page: ResolvedPage): Promise<SearchPlan | null> {
   const { selection, order, offset } = page
   const { table, words } = selection
@@ -80,7 +80,7 @@ async function readBeginning(
     const statement = end && printWindow(page, end)
     return statement ? db.page(statement, { signal, trailing }) : null
   }
-  // Any record of the order may end a window, as long as the page is filled: the last one of this page a moment ago, or the one that was at the place.
+  // Any record may end a window that fills the page: the last record that this page had a moment ago, or the one that was at the place.
   const name = `${withValues(place)} ${nameOf(page)} ${rowsToRead(page)} ${page.offset}`
   const known = ends.get(context, withValues(place))
   let rows = await read(lastRows.get(context, name))

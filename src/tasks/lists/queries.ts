@@ -95,8 +95,8 @@ const pageCountedApart = (part: Sql, order: Sql, { limit, offset }: Window): Sql
   sql`select ${TASK_COLUMNS}, (select count(*) from ${part}) as total from ${part} order by ${order} limit ${limit} offset ${offset}`
 
 /**
- * The open tasks that somebody has or has delegated, which an index has in the order of the due dates. It does not have the account, which is that of
- * the user for each of them.
+ * The open tasks that somebody has or has delegated, which an index has in the order of the due dates. The index lacks the account, which
+ * is the user's for each of them.
  */
 const openOf = (reach: TaskReader, tab: 'my' | 'delegated'): Sql =>
   sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${taskInReach(sql`k`, reach)}`
@@ -130,8 +130,8 @@ const found = (parts: readonly Sql[]): Sql =>
   )}) k`
 
 /**
- * Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). Only done tasks have a
- * completion, and nulls come first in a descending order.
+ * Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). Only done
+ * tasks have a completion, and nulls come first in a descending order.
  */
 const ORDER = sql`k.completed_at desc, case when k.status = 'open' then k.due_date end nulls last,
   case when k.status = 'open' then k.due_time end nulls last, case when k.status = 'open' then k.id else -k.id end`

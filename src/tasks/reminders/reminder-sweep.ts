@@ -46,7 +46,7 @@ async function isAnyDue({ db, now }: Context): Promise<boolean> {
 /** @returns the number of reminders that were sent or marked as missed */
 async function sendBatch({ db, now, transaction }: Context): Promise<number> {
   return transaction(async () => {
-    // The condition is evaluated again once a row is locked, so a concurrent completion or deletion counts. This lock does not block comments.
+    // PostgreSQL tests the condition again once a row is locked, so a concurrent completion or deletion counts. The lock allows comments.
     const due = await db.read<DueReminder>(sql`
       select k.id, k.title, k.due_date, k.due_time, k.reminder_at,
         exists (select 1 from users u where u.id = k.assignee_user_id and ${assigneeSees(sql`k`, sql`u`)}) as can_see

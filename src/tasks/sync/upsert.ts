@@ -36,8 +36,9 @@ async function createInPlaceOfDeleted(context: Context, place: TaskPlace | null,
 }
 
 /**
- * The search is a transaction of its own, without the insert. In its search for deadlocks Citus takes all transactions that have not come to a node
- * yet for one: if one that has locked the record waited for the task, those before and behind it would seem to wait for each other.
+ * The search is a transaction of its own, without the insert. When Citus looks for deadlocks, it takes all transactions that have not come
+ * to a node yet for one: if one that has locked the record waited for the task, those before and behind it would seem to wait for each
+ * other.
  */
 async function createOrUpdate(context: Context, place: TaskPlace | null, input: NewTask, externalId: string): Promise<TaskAnswer> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
