@@ -4,7 +4,8 @@ import { check } from '../src/conversions/job/check.ts'
 import { convert } from '../src/conversions/job/convert.ts'
 import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { type Sql, sql } from '../src/platform/database/database.ts'
+import { sql } from '../src/platform/database/database.ts'
+import type { Statement } from '../src/platform/database/statement.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
 import { withBuildLock } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
@@ -56,8 +57,8 @@ const besides = (table: number) =>
 
 const watched = (before: Parameters<typeof watchedContext>[1]) => watchedContext(app.deps, before)
 
-const looksForChanged = ({ sql }: Sql) => sql.startsWith('select id') && sql.includes('is distinct from version')
-const holdsWriters = ({ sql }: Sql) => sql.includes(' in exclusive mode')
+const looksForChanged = ({ text }: Statement) => text.startsWith('select id') && text.includes('is distinct from version')
+const holdsWriters = ({ text }: Statement) => text.includes(' in exclusive mode')
 
 test('writes during the conversion are found by an index, also while other writers wait', async () => {
   const table = await tableOf(100_000)

@@ -947,7 +947,7 @@ describe('a dry run', () => {
     const table = await tableOf({ type: 'text' }, ['1'])
     const dry = await changeType(table, { type: 'date', dry_run: true })
     const context = watchedContext(app.deps, async (statement) => {
-      if (!statement.sql.includes('set done = ')) return
+      if (!statement.text.includes('set done = ')) return
       const { body } = await changeType(table, { type: 'number' })
       await run(body.job_id)
     })

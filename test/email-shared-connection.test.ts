@@ -106,7 +106,7 @@ test.each<[string, Sql | undefined]>([
 ])('mails that were delivered are recorded once, with one event each: %s', async (_, change) => {
   const { account, leases, send } = await leased()
   // All three were read before the first of them was handed over.
-  if (change) smtp.onContent = { meanwhile: async () => void (await app.db.write(sql`${change} where account_id = ${account.id}`)).changed }
+  if (change) smtp.onContent = { meanwhile: async () => void (await app.db.write(sql`${change} where account_id = ${account.id}`)) }
   await send()
   smtp.onContent = {}
   const mails = await app.db.read(sql`

@@ -51,7 +51,7 @@ async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Pro
   if (!some.length) return false
   return transaction(async () => {
     await db.write(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
-    const decided = await db.read<LetterJob & { is_wanted: boolean }>(deciding(hours, now))
+    const decided = await db.write<LetterJob & { is_wanted: boolean }>(deciding(hours, now))
     const letters = decided.flatMap(({ is_wanted, user_id, notification_ids }) => (is_wanted ? [{ user_id, notification_ids }] : []))
     if (mailer.isConfigured && letters.length) await jobs.sendMany(sendLetter, letters)
     return decided.length > 0
