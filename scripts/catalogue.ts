@@ -1,6 +1,6 @@
 /** Compares the database that the migrations create with prisma/schema.prisma, object by object. */
 import pg from 'pg'
-import { MIGRATIONS_DIR, readMigrations } from '../src/platform/database/migrations.ts'
+import { MIGRATIONS_DIR, readMigrations } from '../src/platform/database/migrations/migrations.ts'
 
 /** The objects that Prisma's schema cannot express and the migrations add by hand. A missing one counts as drift, too. */
 const ALLOWED_EXTRAS: RegExp[] = [

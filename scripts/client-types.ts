@@ -26,7 +26,7 @@ import {
 } from 'typescript/unstable/ast'
 
 /** Types that clients do not need: they become `object`. */
-const ERASED = new Set(['src/platform/http/request-context.ts RequestContext', 'src/platform/http/trpc.ts Meta'])
+const ERASED = new Set(['src/platform/http/procedures/request-context.ts RequestContext', 'src/platform/http/procedures/trpc.ts Meta'])
 /** Packages that every client installs. */
 const isAllowed = (module: string) => module === '@trpc/server' || module.startsWith('@trpc/server/')
 

@@ -6,7 +6,7 @@ import { importRecords } from '../src/csv/import.ts'
 import { type TableRow, tableOf, tableResource } from '../src/platform/access/resources.ts'
 import { type ActingUser, type Context, type Deps, userContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { AppError } from '../src/platform/http/errors.ts'
+import { AppError } from '../src/platform/errors.ts'
 import { ScriptError } from './runtime.ts'
 
 /**

@@ -28,7 +28,7 @@ const named = (name: string) => (file: string) => file === name
 export const isRouter = (file: string) => file === 'router.ts' || file.endsWith('-router.ts')
 const databaseImports = ({ imports }: SourceFacts) => imports.filter(({ to }) => reachesTheDatabase(to))
 const queries = (source: SourceFacts) => [...databaseImports(source), ...source.tags.filter(({ tag }) => tag === 'sql')]
-const isHttp = (to: string) => /^(fastify|@fastify\/|@trpc\/)/.test(to) || to === 'src/platform/http/rest.ts'
+const isHttp = (to: string) => /^(fastify|@fastify\/|@trpc\/)/.test(to) || to === 'src/platform/http/procedures/rest.ts'
 const each = (lines: { line: number }[], what: string, instead: string): Breach[] => lines.map(({ line }) => ({ line, what, instead }))
 
 /** The rules for each page of a feature. */

@@ -1,6 +1,6 @@
 /** Shared by the scripts: opens the database of the settings, finds the running service, and ends a script. */
 import type { Deps } from '../src/platform/context.ts'
-import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
+import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/processes/service-file.ts'
 import type { Settings } from '../src/settings.ts'
 import { freePort } from './free-port.ts'
 
@@ -25,9 +25,9 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
 async function expectedLine(error: unknown): Promise<string | undefined> {
   const [{ EmbeddedPostgresError }, { MigrationError }, { missingRight }, { AppError }, { SettingsError }] = await Promise.all([
     import('../src/platform/database/embedded/embedded-postgres.ts'),
-    import('../src/platform/database/migrations.ts'),
-    import('../src/platform/database/missing-right.ts'),
-    import('../src/platform/http/errors.ts'),
+    import('../src/platform/database/migrations/migrations.ts'),
+    import('../src/platform/database/migrations/missing-right.ts'),
+    import('../src/platform/errors.ts'),
     import('../src/settings.ts'),
   ])
   const isExpected = [AppError, EmbeddedPostgresError, MigrationError, SettingsError].some((kind) => error instanceof kind)

@@ -2,5 +2,5 @@
 // Node 24 swaps the prototype of its class AsyncContextFrame when `node:async_hooks` is first imported. If that happens later, V8 discards
 // and compiles the code of the class again and again.
 import 'node:async_hooks'
-import './platform/threads.ts'
+import './platform/processes/threads.ts'
 import './process.ts'

@@ -44,7 +44,7 @@ async function begin(settings: Settings): Promise<BegunStart> {
   const { probePort } = await import('./platform/http/listening.ts')
   // A supervisor has probed it, and has it since the first process listens.
   if (!cluster.isWorker && settings.role !== 'worker') await probePort(settings)
-  const { openLog } = await import('./platform/log.ts')
+  const { openLog } = await import('./platform/processes/log.ts')
   const log = openLog(settings)
   if (settings.databaseUrl) return { log, postgres: undefined }
   const { openEmbeddedPostgres } = await import('./platform/database/embedded/embedded-postgres.ts')
@@ -58,7 +58,7 @@ async function runSupervisor(settings: Settings): Promise<Running> {
   const { probePort } = await import('./platform/http/listening.ts')
   await probePort(settings)
   const { default: pino } = await import('pino')
-  const { standardOutput } = await import('./platform/log.ts')
+  const { standardOutput } = await import('./platform/processes/log.ts')
   const { supervise } = await import('./platform/processes/supervisor.ts')
   const { started, failed, stop } = supervise({
     ...{ count: settings.processes, port: settings.port },

@@ -29,8 +29,8 @@ import { mountUnsubscribe } from './notifications/routes.ts'
 import type { Deps } from './platform/context.ts'
 import { healthOperations } from './platform/http/health.ts'
 import { metricsOperation } from './platform/http/metrics.ts'
-import type { PlainOperation } from './platform/http/openapi.ts'
-import { mergeRouters, router } from './platform/http/trpc.ts'
+import type { PlainOperation } from './platform/http/openapi/document.ts'
+import { mergeRouters, router } from './platform/http/procedures/trpc.ts'
 import { recordsRouter } from './records/router.ts'
 import { spacesRouter } from './spaces/router.ts'
 import { fieldsRouter, tablesRouter } from './tables/router.ts'
@@ -91,6 +91,6 @@ const plainOperations: PlainOperation[] = [
 
 /** Generates openapi.json, which the service serves as a file: only this function loads the generator, and no start needs it. */
 export async function apiDocument(): Promise<object> {
-  const { openApiDocument } = await import('./platform/http/openapi.ts')
+  const { openApiDocument } = await import('./platform/http/openapi/document.ts')
   return openApiDocument(appRouter, plainOperations)
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
-import type { Statement } from '../src/platform/database/statement.ts'
+import type { Statement } from '../src/platform/database/statements/statement.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 import { postMail, untilRead } from './support/mail-desk.ts'

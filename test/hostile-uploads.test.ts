@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, expect, test, vi } from 'vitest'
-import { base64Json } from '../src/platform/http/base64-json.ts'
+import { base64Json } from '../src/platform/http/answers/base64-json.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createLimits } from '../src/platform/http/rate-limits.ts'
+import { createLimits } from '../src/platform/http/load/rate-limits.ts'
 import { newKeySecret } from '../src/platform/secrets/secrets.ts'
 import { testApp } from './support/app.ts'
 import { databaseWith } from './support/statements.ts'

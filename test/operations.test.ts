@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import { TAGS } from '../src/platform/http/operation-docs.ts'
+import { TAGS } from '../src/platform/http/procedures/operation-docs.ts'
 import { apiDocument, appRouter } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 import { callerFor, callRest, callRpc, type Ids, idsFor, idsOf, operations } from './support/operations.ts'

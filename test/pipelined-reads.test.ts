@@ -2,8 +2,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { runFor } from '../src/platform/concurrency/current-account.ts'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
-import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
-import { labelled, shortRead } from '../src/platform/database/statement.ts'
+import { PIPELINE_NAME } from '../src/platform/database/statements/pipelined-reads.ts'
+import { labelled, shortRead } from '../src/platform/database/statements/statement.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database

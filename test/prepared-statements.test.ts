@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase, raw, sql } from '../src/platform/database/database.ts'
-import { labelled, shortRead } from '../src/platform/database/statement.ts'
+import { labelled, shortRead } from '../src/platform/database/statements/statement.ts'
 import { testDatabase } from './support/database.ts'
 
 /** More than a connection keeps (MOST_ON_CONNECTION). */

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
-import { AppError } from '../src/platform/http/errors.ts'
+import { AppError } from '../src/platform/errors.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { resolveOrder } from '../src/views/filters/order.ts'
 import { parseConditions } from '../src/views/filters/parse.ts'

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
-import { receiveBytes } from '../src/platform/bytes/received-bytes.ts'
 import { openStorage } from '../src/platform/storage/open-storage.ts'
+import { receiveBytes } from '../src/platform/stored-files/received-bytes.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gridpost-received-'))
 const storage = openStorage(folder)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
-import { readServiceFile } from '../src/platform/service-file.ts'
+import { readServiceFile } from '../src/platform/processes/service-file.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { call, type Programs, programs, type Service, signIn } from './support/programs.ts'
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
-import type { ClientLimits } from '../src/platform/http/slow-clients.ts'
+import type { ClientLimits } from '../src/platform/http/load/slow-clients.ts'
 import { testApp } from './support/app.ts'
 import { until } from './support/until.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import type { Statement } from '../src/platform/database/statement.ts'
+import type { Statement } from '../src/platform/database/statements/statement.ts'
 import { deleteTombstones } from '../src/tasks/deletion.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
-import type { Statement } from '../src/platform/database/statement.ts'
+import type { Statement } from '../src/platform/database/statements/statement.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { lockWaits } from './support/servers.ts'

@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ReadableFile } from '../src/files/queries.ts'
 import { thumbnailKey } from '../src/files/thumbnails/thumbnail-keys.ts'
 import { openThumbnails, type ThumbnailLimits } from '../src/files/thumbnails/thumbnails.ts'
-import { openMetrics } from '../src/platform/metrics.ts'
+import { openMetrics } from '../src/platform/metrics/metrics.ts'
 import { openStorage } from '../src/platform/storage/open-storage.ts'
 import type { Storage } from '../src/platform/storage/storage.ts'
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
 import { isOutage } from '../src/platform/database/database-errors.ts'
-import { labelled } from '../src/platform/database/statement.ts'
+import { labelled } from '../src/platform/database/statements/statement.ts'
 import { testDatabase } from './support/database.ts'
 
 const { connection } = await testDatabase()

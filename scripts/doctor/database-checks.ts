@@ -1,6 +1,6 @@
 /** The server, the role, the migrations and the queue. */
 
-import { readMigrations } from '../../src/platform/database/migrations.ts'
+import { readMigrations } from '../../src/platform/database/migrations/migrations.ts'
 import { DEAD_LETTERS } from '../../src/platform/jobs/queue.ts'
 import { fingerprintOf } from '../../src/platform/secrets/secrets.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'

@@ -1,6 +1,6 @@
 /** Differences between the database and what the migrations and the definitions of fields make of it. */
 import { TYPES } from '../../src/fields/registry.ts'
-import { readMigrations } from '../../src/platform/database/migrations.ts'
+import { readMigrations } from '../../src/platform/database/migrations/migrations.ts'
 import { catalogueOf } from '../catalogue.ts'
 import { appliedMigrations } from './database-checks.ts'
 import { counted, type Examined, type Finding, findingOf } from './finding.ts'

@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database/database.ts'
 import { toTheSecond } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
-import { conflict, notFound } from '../platform/http/errors.ts'
+import { conflict, notFound } from '../platform/errors.ts'
 import { hashPassword } from '../platform/secrets/secrets.ts'
 
 export interface NewUser {

@@ -1,5 +1,5 @@
-import type { PlainOperation } from '../platform/http/openapi.ts'
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import type { PlainOperation } from '../platform/http/openapi/document.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import { ACTION_NAMES } from './actions.ts'
 
 const deletedField = {

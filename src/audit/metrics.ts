@@ -1,4 +1,4 @@
-import { counter, type Metric } from '../platform/metrics.ts'
+import { counter, type Metric } from '../platform/metrics/metrics.ts'
 
 export const auditEntries = counter({
   name: 'gridpost_audit_entries_total',

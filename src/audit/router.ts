@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf } from '../platform/http/schemas.ts'
-import { accountProcedure, rest, router } from '../platform/http/trpc.ts'
+import { listOf } from '../platform/http/procedures/schemas.ts'
+import { accountProcedure, rest, router } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import { AuditEntry, AuditQuery } from './schema.ts'
 import * as service from './service.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Cursor, Id, Instant, InstantInput, limit } from '../platform/http/schemas.ts'
+import { Cursor, Id, Instant, InstantInput, limit } from '../platform/http/procedures/schemas.ts'
 import { ACTION_NAMES, ACTIONS } from './actions.ts'
 
 const ActionName = z.enum(ACTION_NAMES).meta({

@@ -1,7 +1,7 @@
 /** Reads the audit log for the owner of an account, and deletes rows that were kept long enough. */
 import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
-import { decodeCursor, encodeCursor, type PageEnd } from '../platform/http/cursor.ts'
+import { decodeCursor, encodeCursor, type PageEnd } from '../platform/http/answers/cursor.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { audit } from './log.ts'
 import type { AuditEntry, AuditFilters, AuditQuery } from './schema.ts'

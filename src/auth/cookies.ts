@@ -1,5 +1,5 @@
 /** The cookies that the operations of this feature set, and those that they read. */
-import type { RequestContext } from '../platform/http/request-context.ts'
+import type { RequestContext } from '../platform/http/procedures/request-context.ts'
 import { DEVICE_COOKIE, DEVICE_SECONDS } from './known-device.ts'
 import type { SignedIn, Visitor } from './service.ts'
 import { SESSION_COOKIE, sessionSeconds } from './sessions.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { EmailAddress, Id, Instant, Name } from '../platform/http/schemas.ts'
-import { changesOf } from '../platform/http/validation-messages.ts'
+import { EmailAddress, Id, Instant, Name } from '../platform/http/procedures/schemas.ts'
 import { isTimeZone } from '../platform/time/time-zones.ts'
+import { changesOf } from '../platform/validation-messages.ts'
 
 /** 10 to 200 characters. A long password needs no further rules. */
 export const Password = z.string().min(10, 'must have 10 characters or more').max(200, 'must have at most 200 characters')

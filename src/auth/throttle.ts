@@ -5,8 +5,8 @@
 
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
-import { AppError } from '../platform/http/errors.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
+import { AppError } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { ownPart } from '../platform/processes/own-part.ts'
 import { tokenHash } from '../platform/secrets/secrets.ts'

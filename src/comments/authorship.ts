@@ -1,5 +1,5 @@
 /** Who wrote a comment: a user, an API key, or the sender of an email. */
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 
 /** The author as the columns of a comment name them. */
 export interface Author {

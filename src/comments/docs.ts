@@ -1,5 +1,5 @@
 import type { File } from '../files/schema.ts'
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import type { RecordComment } from './schema.ts'
 
 const file: File = { name: 'offer.txt', path: '1-101-Yk3vQ0aX7mPz-offer.txt', size: 5, type: 'text/plain', host: 'local' }

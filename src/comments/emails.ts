@@ -2,9 +2,9 @@
 
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import { type Actor, systemActor } from '../platform/access/authenticate.ts'
+import { type Actor, systemActor } from '../platform/actor.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'

@@ -1,6 +1,6 @@
 /** Subscribing followers and selecting those to notify, as SQL inside the statement that makes the change. */
 import { actingUserId } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { raw, type Sql, sql } from '../platform/database/database.ts'
 import { type Given, timestamp } from '../platform/database/prepare.ts'
 import { isMember } from '../spaces/membership.ts'

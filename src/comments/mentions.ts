@@ -1,5 +1,5 @@
 /** Mentions inside a comment: `@{<user_id>:<display_name>}` (api.md, Task comment). */
-import { MAX_ID } from '../platform/http/schemas.ts'
+import { MAX_ID } from '../platform/row-ids.ts'
 
 const TOKEN = /@\{(\d{1,10}):([^{}\r\n]{1,200})\}/g
 

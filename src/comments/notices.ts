@@ -1,7 +1,7 @@
 /** The texts of notifications about comments. */
 
 import { actingName, type Notice } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { excerpt } from './mentions.ts'
 import type { Subject } from './subject.ts'
 

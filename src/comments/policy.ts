@@ -1,5 +1,5 @@
 /** Who may edit and delete a comment, among the readers of its subject (api.md, Task comments; contract.md §4, Comments; §6, Comments). */
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { formatInstant, instantOf } from '../platform/time/time.ts'
 import { type Authorship, isAuthor } from './authorship.ts'
 

@@ -1,10 +1,10 @@
 /** The builder of procedures on one comment: its subject is found and checked first, then the comment. */
-import type { Actor } from '../platform/access/authenticate.ts'
 import { callers, type Resource } from '../platform/access/authorize.ts'
 import { withRule } from '../platform/access/resources.ts'
+import type { Actor } from '../platform/actor.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
-import { forbidden } from '../platform/http/errors.ts'
-import { resourceProcedure } from '../platform/http/trpc.ts'
+import { forbidden } from '../platform/errors.ts'
+import { resourceProcedure } from '../platform/http/procedures/trpc.ts'
 import { canDelete, canEdit, isInEditWindow, type JudgedComment } from './policy.ts'
 import { commentedRecord } from './record-subject.ts'
 import type { SubjectResource } from './subject.ts'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { instant, int, jsonb, shapeOf, text } from '../platform/http/columns.ts'
-import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/schemas.ts'
-import { absentOr } from '../platform/http/validation-messages.ts'
+import { instant, int, jsonb, shapeOf, text } from '../platform/http/answers/columns.ts'
+import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/procedures/schemas.ts'
+import { absentOr } from '../platform/validation-messages.ts'
 
 const MAX_COMMENT = 50_000
 const MAX_ATTACHMENTS = 100

@@ -3,11 +3,11 @@
  * rules of mentions, editing, deletion and following are the same for all of them, and lie in this folder.
  */
 import type { NotificationType } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource, Right } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/actor.ts'
 import type { Context } from '../platform/context.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
-import type { WriteList } from '../platform/http/row-json.ts'
+import type { WriteList } from '../platform/http/answers/row-json.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 
 /** The columns of `Followable.row`. Those that do not apply to a subject are null. */

@@ -1,7 +1,7 @@
 /** Prevents changes of a field while its cells are being converted to another type. */
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
-import { conflict } from '../platform/http/errors.ts'
+import { conflict } from '../platform/errors.ts'
 import type { Cascade } from '../tables/cascade.ts'
 
 export const conversionCascade: Cascade = { beforeFieldChange: requireNotConverting }

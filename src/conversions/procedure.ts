@@ -2,7 +2,7 @@
 import type { Callers, Resource, Right } from '../platform/access/authorize.ts'
 import { checkSpace, type SpaceRow } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
-import { resourceProcedure } from '../platform/http/trpc.ts'
+import { resourceProcedure } from '../platform/http/procedures/trpc.ts'
 
 /** A job, with the right that its creator needs. */
 export type JobRow = SpaceRow & { job_id: number; kind: 'conversion' | 'import'; needs: Right }

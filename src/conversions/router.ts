@@ -1,5 +1,5 @@
 import { callers } from '../platform/access/authorize.ts'
-import { rest, router, tableProcedure } from '../platform/http/trpc.ts'
+import { rest, router, tableProcedure } from '../platform/http/procedures/trpc.ts'
 import { FieldPath } from '../tables/schema.ts'
 import { conversionDocs, jobDocs } from './docs.ts'
 import { jobProcedure } from './procedure.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { FIELD_TYPES } from '../fields/registry.ts'
-import { Id } from '../platform/http/schemas.ts'
+import { Id } from '../platform/http/procedures/schemas.ts'
 import { Decimals, Options } from '../tables/schema.ts'
 
 export const TypeChange = z.strictObject({

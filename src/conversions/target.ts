@@ -1,7 +1,7 @@
 /** Reads the target of a conversion from the request. */
 import { type FieldDef, isLookup, isSelect, type TableDef, withArticle } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
-import { badInput, badInputs } from '../platform/http/errors.ts'
+import { badInput, badInputs } from '../platform/errors.ts'
 import { neededByViews, viewsThat } from '../tables/cascade.ts'
 import { newFields } from '../tables/fields/new-fields.ts'
 import { changeOptions } from '../tables/fields/select-options.ts'

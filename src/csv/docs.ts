@@ -1,4 +1,4 @@
-import type { PlainOperation } from '../platform/http/openapi.ts'
+import type { PlainOperation } from '../platform/http/openapi/document.ts'
 
 const csv = (example: string) => ({ 'text/csv': { schema: { type: 'string' }, example } })
 const tableId = {

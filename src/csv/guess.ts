@@ -4,7 +4,7 @@
  */
 import { CALC_FIELDS, canBeTitle, KEY_FIELD } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
-import type { CellIssue } from '../platform/http/errors.ts'
+import type { CellIssue } from '../platform/errors.ts'
 import { unshielded } from '../platform/writers/csv-format.ts'
 import type { NewField } from '../tables/schema.ts'
 import { hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'

@@ -2,7 +2,7 @@
 
 import { notAField } from '../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
-import type { CellIssue } from '../platform/http/errors.ts'
+import type { CellIssue } from '../platform/errors.ts'
 import { shielded, unshielded } from '../platform/writers/csv-format.ts'
 import type { Row } from './reader.ts'
 

@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { chunkTurn } from '../platform/concurrency/loop-turns.ts'
-import { AppError, badCells } from '../platform/http/errors.ts'
+import { AppError, badCells } from '../platform/errors.ts'
 import { asUtf8, type Encoding } from './imports/encodings.ts'
 import { type Separator, withSeparator } from './imports/sniff.ts'
 

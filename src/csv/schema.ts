@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Name } from '../platform/http/schemas.ts'
+import { Name } from '../platform/http/procedures/schemas.ts'
 import type { Field } from '../tables/schema.ts'
 import type { Encoding } from './imports/encodings.ts'
 import type { Separator } from './imports/sniff.ts'

@@ -1,6 +1,6 @@
 import type { RecordComment } from '../comments/schema.ts'
-import type { PlainOperation } from '../platform/http/openapi.ts'
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import type { PlainOperation } from '../platform/http/openapi/document.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import type { OutgoingMetadata } from './metadata.ts'
 import type { Signature, SmtpIntegration } from './schema.ts'
 import { newEmailState } from './states.ts'

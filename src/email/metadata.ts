@@ -1,6 +1,6 @@
 /** The metadata of the comments that emails leave on a record. */
 import { z } from 'zod'
-import { Id } from '../platform/http/schemas.ts'
+import { Id } from '../platform/http/procedures/schemas.ts'
 import type { SenderAuthentication } from './authenticity/authentication-results.ts'
 import { BOUNCE_KINDS } from './reports/failure-causes.ts'
 import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'

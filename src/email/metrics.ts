@@ -1,6 +1,6 @@
 /** Metrics of emails from records. */
 import { sql } from '../platform/database/database.ts'
-import { counter, duration, gauge, type Metric } from '../platform/metrics.ts'
+import { counter, duration, gauge, type Metric } from '../platform/metrics/metrics.ts'
 
 /** Counted when an email comes into a state. */
 export const mails = counter({

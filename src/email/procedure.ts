@@ -2,7 +2,7 @@
 import { callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, recordResource, renamed, tableOf, tableResource } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
-import { accountProcedure, resourceProcedure } from '../platform/http/trpc.ts'
+import { accountProcedure, resourceProcedure } from '../platform/http/procedures/trpc.ts'
 import { integrationResource } from './integrations.ts'
 import type { EmailRow } from './outbound/interventions.ts'
 import { signatureResource, writerResource } from './signatures.ts'

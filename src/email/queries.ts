@@ -2,7 +2,7 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { type CellTexts, lookupsOf, present, type Row, selectTexts } from '../records/cells/present.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'

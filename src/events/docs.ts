@@ -1,4 +1,4 @@
-import type { PlainOperation } from '../platform/http/openapi.ts'
+import type { PlainOperation } from '../platform/http/openapi/document.ts'
 
 export const streamOperations: PlainOperation[] = [
   {

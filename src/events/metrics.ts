@@ -1,4 +1,4 @@
-import { gauge, type Metric } from '../platform/metrics.ts'
+import { gauge, type Metric } from '../platform/metrics/metrics.ts'
 
 export const eventMetrics: readonly Metric[] = [
   gauge({

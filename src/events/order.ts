@@ -4,7 +4,7 @@
  */
 
 import { type Database, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import type { EventType } from './log.ts'
 
 export interface EventPosition {

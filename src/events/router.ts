@@ -1,6 +1,6 @@
 import { tracked } from '@trpc/server'
 import { callers } from '../platform/access/authorize.ts'
-import { accountProcedure } from '../platform/http/trpc.ts'
+import { accountProcedure } from '../platform/http/procedures/trpc.ts'
 import { type StreamItem, StreamStart } from './schema.ts'
 import { follow } from './service.ts'
 

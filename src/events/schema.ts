@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, Instant } from '../platform/http/schemas.ts'
+import { Id, Instant } from '../platform/http/procedures/schemas.ts'
 import { EVENT_TYPES } from './log.ts'
 import type { StoredEvent } from './order.ts'
 

@@ -2,7 +2,7 @@
 
 import type { StreamCaller } from '../platform/access/reauthenticate.ts'
 import type { Context } from '../platform/context.ts'
-import { type AppError, unauthorized, unavailable } from '../platform/http/errors.ts'
+import { type AppError, unauthorized, unavailable } from '../platform/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import type { Feed } from './feed.ts'
 import { type StreamItem, wire } from './schema.ts'

@@ -1,8 +1,8 @@
 /** Decides who may see an event, by the memberships, tables and tasks at the time when it is sent. */
 
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { type Database, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import type { StoredEvent } from './order.ts'
 
 /** The data that the rules need for a batch of events. */

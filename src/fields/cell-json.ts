@@ -2,7 +2,7 @@
  * Writes cells as JSON, from what PostgreSQL prints: the parts that several field types share. A page of records is made of these pieces,
  * without an object for a row (docs/decisions/0024-written-pages.md).
  */
-import { PrintedCell } from '../platform/database/printed-rows.ts'
+import { PrintedCell } from '../platform/database/statements/printed-rows.ts'
 import { JsonPiece, type JsonWriter } from '../platform/writers/json-writer.ts'
 
 /** Values as finished JSON, by the ids that cells hold. */

@@ -1,6 +1,6 @@
 /** CSV rules of field types, and the parts that several share. Cells are written from what PostgreSQL prints, as in pages. */
 
-import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import type { PrintedCell } from '../platform/database/statements/printed-rows.ts'
 import type { CsvValue, CsvWriter } from '../platform/writers/csv-writer.ts'
 import type { FieldSettings } from './settings.ts'
 

@@ -1,5 +1,5 @@
 /** Parses the value of a condition for its field. The result depends on neither the time nor the caller. */
-import { MAX_ID } from '../platform/http/schemas.ts'
+import { MAX_ID } from '../platform/row-ids.ts'
 import type { Compare } from './compares.ts'
 import type { Token } from './date-tokens.ts'
 import type { FieldSettings } from './settings.ts'

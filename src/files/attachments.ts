@@ -1,7 +1,7 @@
 /** Checks the files of a table that a comment or an email attaches. */
 
 import type { Database } from '../platform/database/database.ts'
-import { badInputs, type Issue } from '../platform/http/errors.ts'
+import { badInputs, type Issue } from '../platform/errors.ts'
 import { type FileEntry, findFiles } from '../platform/stored-files/rows.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Metrics of uploaded files. */
 import { sql } from '../platform/database/database.ts'
-import { counter, duration, gauge, type Metric } from '../platform/metrics.ts'
+import { counter, duration, gauge, type Metric } from '../platform/metrics/metrics.ts'
 
 export const uploads = counter({ name: 'gridpost_uploads_total', help: 'Files that this process has stored.' })
 export const uploadedBytes = counter({ name: 'gridpost_uploaded_bytes_total', help: 'Bytes of the files that this process has stored.' })

@@ -2,7 +2,7 @@
 
 import type { Role } from '../platform/access/authorize.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
 

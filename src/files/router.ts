@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, RecordPath, SpacePath } from '../platform/http/schemas.ts'
-import { accountProcedure, recordProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
+import { listOf, RecordPath, SpacePath } from '../platform/http/procedures/schemas.ts'
+import { accountProcedure, recordProcedure, rest, router, spaceProcedure } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import * as dropped from './dropped/service.ts'
 import { getOfField } from './reading.ts'

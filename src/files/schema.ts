@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
+import { Id, Instant, limit, Offset } from '../platform/http/procedures/schemas.ts'
 import { uploadName } from './file-names.ts'
 import { isMediaType } from './media-types.ts'
 

@@ -6,7 +6,7 @@ import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { isOutage } from '../platform/database/database-errors.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
 import type { RecordsNode } from '../platform/database/records-plane.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 import { MIN_BYTES } from '../tables/indexing.ts'
 

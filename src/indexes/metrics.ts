@@ -1,6 +1,6 @@
 /** Metrics of the indexes on records. */
 import { sql } from '../platform/database/database.ts'
-import { duration, gauge, type Metric } from '../platform/metrics.ts'
+import { duration, gauge, type Metric } from '../platform/metrics/metrics.ts'
 
 export const buildSeconds = duration({
   name: 'gridpost_index_build_seconds',

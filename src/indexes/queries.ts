@@ -2,7 +2,7 @@
 
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import { countUpTo, FEW_RECORDS } from '../tables/indexing.ts'
 import { withStored } from './elsewhere.ts'
 import type { QueryShape } from './shape.ts'

@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, TablePath } from '../platform/http/schemas.ts'
-import { rest, router, tableProcedure } from '../platform/http/trpc.ts'
+import { listOf, TablePath } from '../platform/http/procedures/schemas.ts'
+import { rest, router, tableProcedure } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import { TableIndex } from './schema.ts'
 import * as indexes from './service.ts'

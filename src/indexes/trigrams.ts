@@ -8,7 +8,7 @@ import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import { memo } from '../platform/memo.ts'
 import { FEW_RECORDS } from '../tables/indexing.ts'
 

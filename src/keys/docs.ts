@@ -1,4 +1,4 @@
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 
 const key = {
   id: 3,

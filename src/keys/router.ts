@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/trpc.ts'
+import { listOf, NoInput, Ok } from '../platform/http/procedures/schemas.ts'
+import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import { Key, KeyPath, KeyUpdate, KeyWithSecret, NewKey, Self } from './schema.ts'
 import * as keys from './service.ts'

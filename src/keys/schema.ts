@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { Id, Instant, Name } from '../platform/http/schemas.ts'
-import { changesOf } from '../platform/http/validation-messages.ts'
+import { Id, Instant, Name } from '../platform/http/procedures/schemas.ts'
 import { formatInstant, parseInstant } from '../platform/time/time.ts'
+import { changesOf } from '../platform/validation-messages.ts'
 
 /** An address or a CIDR range, IPv4 or IPv6. */
 const IpRange = z.string().refine(isIpRange, 'must be an IP address or a CIDR range').meta({ example: '203.0.113.0/24' })

@@ -1,5 +1,5 @@
-import type { PlainOperation } from '../platform/http/openapi.ts'
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import type { PlainOperation } from '../platform/http/openapi/document.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 
 const assigned = {
   id: 31,

@@ -1,5 +1,5 @@
 /** Counts the tasks that a badge shows. */
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { dayAt } from '../platform/time/time-zones.ts'
 import type { DueRow } from './queries.ts'

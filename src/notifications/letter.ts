@@ -1,5 +1,5 @@
 /** Composes the mail about one or more notifications of one person. */
-import { escapeHtml } from '../platform/html.ts'
+import { escapeHtml } from '../platform/mail/html.ts'
 import { readableDate, readableInstant } from '../platform/time/readable-time.ts'
 import { instantOf } from '../platform/time/time.ts'
 import { localDate, localTime } from '../platform/time/time-zones.ts'

@@ -1,5 +1,5 @@
 /** Writes notifications in the transaction of the change that they report (contract.md §4, Notifications). */
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { type Given, timestamp } from '../platform/database/prepare.ts'
 import { formatInstant } from '../platform/time/time.ts'

@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/trpc.ts'
+import { listOf, NoInput, Ok } from '../platform/http/procedures/schemas.ts'
+import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import { dueOfPrincipal } from './queries.ts'
 import { Notification, NotificationPath, NotificationQuery, ReadState, UnreadCount } from './schema.ts'

@@ -1,9 +1,9 @@
 /** The page to unsubscribe from mails. Opening it changes nothing, because mail scanners follow links; its button unsubscribes. */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { systemActor } from '../platform/access/authenticate.ts'
+import { systemActor } from '../platform/actor.ts'
 import type { Deps } from '../platform/context.ts'
-import { serviceContext } from '../platform/http/request-context.ts'
+import { serviceContext } from '../platform/http/procedures/request-context.ts'
 import { unsubscribe, unsubscribingUserId } from './unsubscribe.ts'
 
 const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; background: #f4f5f7; color: #1c2430 }

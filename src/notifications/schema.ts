@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { instant, int, shapeOf, text } from '../platform/http/columns.ts'
-import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
-import { orDefault } from '../platform/http/validation-messages.ts'
+import { instant, int, shapeOf, text } from '../platform/http/answers/columns.ts'
+import { Id, Instant, limit, Offset } from '../platform/http/procedures/schemas.ts'
+import { orDefault } from '../platform/validation-messages.ts'
 
 export const notificationColumns = {
   id: int(Id),

@@ -1,7 +1,7 @@
 import type { Resource } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
-import type { WrittenList } from '../platform/http/written-json.ts'
+import type { WrittenList } from '../platform/http/answers/written-json.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { countDue } from './due.ts'
 import { canSee, countUnread, type DueRow, listNotifications, MAY_READ_TASK, mayRead } from './queries.ts'

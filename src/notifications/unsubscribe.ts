@@ -3,7 +3,7 @@ import { changeUser } from '../accounts/service.ts'
 import { audit } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
-import { MAX_ID } from '../platform/http/schemas.ts'
+import { MAX_ID } from '../platform/row-ids.ts'
 import { isSigned, sign } from '../platform/secrets/secrets.ts'
 import type { SecretKeys } from '../settings.ts'
 

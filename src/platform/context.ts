@@ -1,7 +1,7 @@
 /** The parts that a process shares, and the context of a service. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
-import { type Actor, systemActor } from './access/authenticate.ts'
+import { type Actor, systemActor } from './actor.ts'
 
 /**
  * The parts of a process that every service may use. Whoever makes a part adds it here by declaration merging, so that this file knows

@@ -1,4 +1,4 @@
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import type { DataRecord } from './schema.ts'
 
 const record: DataRecord = {

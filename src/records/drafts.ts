@@ -5,7 +5,7 @@ import type { Cell, UserRef } from '../fields/cell.ts'
 import { type FieldDef, ownFields, parseCell, type TableDef } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
-import { AppError, badInputs, forbidden, type Issue } from '../platform/http/errors.ts'
+import { AppError, badInputs, forbidden, type Issue } from '../platform/errors.ts'
 import { type Found, findReferences, type Reference, resolveReference } from './references.ts'
 
 /** The values of one record, with their path in the request. */

@@ -7,7 +7,7 @@ import { type RecordRow, recordAlone, recordOfTable, recordResource, recordRest,
 import { sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { constant } from '../platform/database/prepare.ts'
-import { resourceProcedure } from '../platform/http/trpc.ts'
+import { resourceProcedure } from '../platform/http/procedures/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
 import { definitionHere } from '../tables/elsewhere/definition-here.ts'
 import { readRow, selectedColumns } from './rows.ts'

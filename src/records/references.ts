@@ -2,10 +2,10 @@
 
 import type { Cell, Parsed, UserRef } from '../fields/cell.ts'
 import { type FieldDef, isMultiple, type TableDef } from '../fields/definition.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statement.ts'
-import { MAX_ID } from '../platform/http/schemas.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
+import { MAX_ID } from '../platform/row-ids.ts'
 import { findFiles } from '../platform/stored-files/rows.ts'
 import { isMember } from '../spaces/membership.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'

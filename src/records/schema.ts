@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { Id, Instant, limit, Offset, TablePath } from '../platform/http/schemas.ts'
-import { orWritten, type WrittenJson } from '../platform/http/written-json.ts'
+import { orWritten, type WrittenJson } from '../platform/http/answers/written-json.ts'
+import { Id, Instant, limit, Offset, TablePath } from '../platform/http/procedures/schemas.ts'
 import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
 import type { Row } from './cells/present.ts'
 

@@ -1,7 +1,7 @@
 /** A record as single reads and writes get it, and what they need to know. */
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
-import type { Statement } from '../platform/database/statement.ts'
+import type { Statement } from '../platform/database/statements/statement.ts'
 import type { CellTexts } from './cells/present.ts'
 
 /** A record as it is stored, whose users and records have been named. */

@@ -1,4 +1,4 @@
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 
 const space = { id: 1, name: 'Sales', account_id: 1, role: 'admin' as const }
 const member = { user_id: 8, name: 'Max Born', email: 'max@example.com', role: 'member' as const, status: 'active' as const }

@@ -3,9 +3,9 @@ import { createInvite } from '../auth/service.ts'
 import { bucket, count, tooManyFailures } from '../auth/throttle.ts'
 import type { SpaceRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
-import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { NoMailer } from '../platform/mailer.ts'
+import { escapeHtml } from '../platform/mail/html.ts'
+import { NoMailer } from '../platform/mail/mailer.ts'
 
 /** The token is created when the mail is sent, so that only the mail contains it. */
 const Invitation = z.object({ user_id: z.int(), space_name: z.string(), inviter: z.string() })

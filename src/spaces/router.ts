@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
-import { accountProcedure, resourceProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
+import { listOf, NoInput, Ok, SpacePath } from '../platform/http/procedures/schemas.ts'
+import { accountProcedure, resourceProcedure, rest, router, spaceProcedure } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import { Member, MemberPath, MemberUpdate, NewMember, NewSpace, Space, SpaceUpdate } from './schema.ts'
 import * as spaces from './service.ts'

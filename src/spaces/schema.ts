@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { EmailAddress, Id, Name, SpacePath } from '../platform/http/schemas.ts'
-import { changesOf } from '../platform/http/validation-messages.ts'
+import { EmailAddress, Id, Name, SpacePath } from '../platform/http/procedures/schemas.ts'
+import { changesOf } from '../platform/validation-messages.ts'
 
 const Role = z
   .enum(['viewer', 'member', 'admin'])

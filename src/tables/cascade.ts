@@ -5,7 +5,7 @@
 
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
-import { conflict } from '../platform/http/errors.ts'
+import { conflict } from '../platform/errors.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 
 export interface NamedView {

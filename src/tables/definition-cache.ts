@@ -3,8 +3,8 @@
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, sql } from '../platform/database/database.ts'
-import { labelled, shortRead } from '../platform/database/statement.ts'
-import { notFound } from '../platform/http/errors.ts'
+import { labelled, shortRead } from '../platform/database/statements/statement.ts'
+import { notFound } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
 
 /** A field takes about 300 bytes: 10,000 tables of 20 fields take 60 MB if no two have the same fields. */

@@ -1,5 +1,5 @@
 import { KEY_FIELD } from '../fields/definition.ts'
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import { type Field, fieldOf, type Table, type TableWithFields } from './schema.ts'
 
 const flags = { required: false, always_hidden: false, admin_only: false }

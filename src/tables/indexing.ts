@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { isSizeKnown } from './elsewhere/counting.ts'
 

@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, Ok, SpacePath, TablePath } from '../platform/http/schemas.ts'
-import { rest, router, spaceProcedure, tableProcedure } from '../platform/http/trpc.ts'
+import { listOf, Ok, SpacePath, TablePath } from '../platform/http/procedures/schemas.ts'
+import { rest, router, spaceProcedure, tableProcedure } from '../platform/http/procedures/trpc.ts'
 import { fieldDocs, tableDocs } from './docs.ts'
 import * as fieldChanges from './fields/alter-fields.ts'
 import {

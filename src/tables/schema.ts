@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { type FieldDef, isSelect } from '../fields/definition.ts'
 import { FIELD_TYPES } from '../fields/registry.ts'
 import { SLUG } from '../fields/slug.ts'
-import { Id, Name, TablePath } from '../platform/http/schemas.ts'
-import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
+import { Id, Name, TablePath } from '../platform/http/procedures/schemas.ts'
+import { absentOr, changesOf } from '../platform/validation-messages.ts'
 
 export const MAX_FIELDS = 300
 export const MAX_OPTIONS = 500

@@ -6,8 +6,8 @@ import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notePlacement } from '../platform/database/nodes/placed-since.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
-import { shortRead } from '../platform/database/statement.ts'
-import { notFound, unavailable } from '../platform/http/errors.ts'
+import { shortRead } from '../platform/database/statements/statement.ts'
+import { notFound, unavailable } from '../platform/errors.ts'
 import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
 /** Returned by work that finds its definition outdated, to be called again with a newer one. */

@@ -1,5 +1,5 @@
 import type { File, StagedFile, Upload } from '../files/schema.ts'
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import type { NewTask, Reminder, Task, TaskComment, TaskDetail } from './schema.ts'
 
 // The examples follow one task from its creation to its first comment.

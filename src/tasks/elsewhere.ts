@@ -1,7 +1,7 @@
 /** Tasks on records that are on another server. */
 import type { Context } from '../platform/context.ts'
 import type { Sql } from '../platform/database/database.ts'
-import { notFound } from '../platform/http/errors.ts'
+import { notFound } from '../platform/errors.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** The texts of notifications about tasks; those about comments on tasks are in src/comments/notices.ts. */
 
 import { actingName, type Notice } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { lateBy } from './reminders/reminder.ts'
 import type { Status } from './schema.ts'
 

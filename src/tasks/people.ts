@@ -1,5 +1,5 @@
 /** The users who can be assignee or assigner of a task, or be mentioned in its comments. As SQL, so that no extra query is needed. */
-import type { Actor } from '../platform/access/authenticate.ts'
+import type { Actor } from '../platform/actor.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import type { Given } from '../platform/database/prepare.ts'
 import { isMember } from '../spaces/membership.ts'

@@ -1,8 +1,8 @@
 /** Who may edit or delete a task (contract.md §4). `taskResource` has checked that the actor may read it. */
 
-import type { Actor } from '../platform/access/authenticate.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import { roleOf } from '../platform/access/resources.ts'
+import type { Actor } from '../platform/actor.ts'
 
 /** The columns of a task that the rules look at. */
 export interface Ownership {

@@ -1,13 +1,13 @@
 /** Procedures on a task. A task is found by its id alone, so that a caller who may not read it gets 403, not 404 (api.md, Errors). */
 
 import type { PrincipalSelect } from '../platform/access/access-statement.ts'
-import type { Actor } from '../platform/access/authenticate.ts'
 import { type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, withRule } from '../platform/access/resources.ts'
+import type { Actor } from '../platform/actor.ts'
 import { empty, type Sql, sql } from '../platform/database/database.ts'
 import type { Given } from '../platform/database/prepare.ts'
-import { forbidden } from '../platform/http/errors.ts'
-import { resourceProcedure } from '../platform/http/trpc.ts'
+import { forbidden } from '../platform/errors.ts'
+import { resourceProcedure } from '../platform/http/procedures/trpc.ts'
 import { canDelete, canEdit } from './policy.ts'
 
 /** A task that was found and checked. On a standalone task, space, table and record are null. */

@@ -1,7 +1,7 @@
 import { canSee } from '../notifications/queries.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
-import { labelled, shortRead } from '../platform/database/statement.ts'
-import { type StoredRow, selectColumns, wireOf } from '../platform/http/columns.ts'
+import { labelled, shortRead } from '../platform/database/statements/statement.ts'
+import { type StoredRow, selectColumns, wireOf } from '../platform/http/answers/columns.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
 import { type TaskCount, taskColumns } from './schema.ts'
 

@@ -1,8 +1,19 @@
 import { z } from 'zod'
 import { CommentText, FixedAttachments, NewCommentText } from '../comments/schema.ts'
-import { changeable, date, instant, int, jsonb, type StoredRow, setByService, shapeOf, text, time } from '../platform/http/columns.ts'
-import { CalendarDate, Cursor, EmailAddress, Id, Instant, InstantInput, limit, Offset, Time } from '../platform/http/schemas.ts'
-import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
+import {
+  changeable,
+  date,
+  instant,
+  int,
+  jsonb,
+  type StoredRow,
+  setByService,
+  shapeOf,
+  text,
+  time,
+} from '../platform/http/answers/columns.ts'
+import { CalendarDate, Cursor, EmailAddress, Id, Instant, InstantInput, limit, Offset, Time } from '../platform/http/procedures/schemas.ts'
+import { absentOr, changesOf, orDefault } from '../platform/validation-messages.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
 

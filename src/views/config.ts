@@ -4,7 +4,7 @@ import { fieldsById, notAField } from '../fields/by-id.ts'
 import { type FieldDef, type TableDef, withArticle } from '../fields/definition.ts'
 import type { LayoutRole } from '../fields/field-type.ts'
 import { FIELD_TYPES, TYPES } from '../fields/registry.ts'
-import type { Issue } from '../platform/http/errors.ts'
+import type { Issue } from '../platform/errors.ts'
 
 export const VIEW_TYPES = ['grid', 'calendar', 'gallery', 'kanban'] as const
 export type ViewType = (typeof VIEW_TYPES)[number]

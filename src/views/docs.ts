@@ -1,4 +1,4 @@
-import { operationDocs } from '../platform/http/operation-docs.ts'
+import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import type { View } from './schema.ts'
 
 const view: View = {

@@ -1,7 +1,7 @@
 /** Checks the part of a view that depends on the table's fields, and normalises it as it is stored. Depends on neither time nor caller. */
 
 import type { TableDef } from '../fields/definition.ts'
-import { AppError, badInput, badInputs, type Issue } from '../platform/http/errors.ts'
+import { AppError, badInput, badInputs, type Issue } from '../platform/errors.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
 import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './filters/order.ts'
 import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filters/parse.ts'

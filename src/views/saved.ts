@@ -3,7 +3,7 @@
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { outdated } from '../platform/database/outdated-definition.ts'
-import { labelled } from '../platform/database/statement.ts'
+import { labelled } from '../platform/database/statements/statement.ts'
 import { memo } from '../platform/memo.ts'
 import type { WeekStart } from '../platform/time/time.ts'
 import type { ViewType } from './config.ts'

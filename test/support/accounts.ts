@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { sessionSeconds } from '../../src/auth/sessions.ts'
 import type { Deps } from '../../src/platform/context.ts'
 import { type Database, sql } from '../../src/platform/database/database.ts'
-import { labelled } from '../../src/platform/database/statement.ts'
+import { labelled } from '../../src/platform/database/statements/statement.ts'
 import { hashPassword, newKeySecret, newToken, tokenHash } from '../../src/platform/secrets/secrets.ts'
 import { formatInstant } from '../../src/platform/time/time.ts'
 

@@ -1,5 +1,5 @@
 import { type Context, type Deps, systemContext } from '../../src/platform/context.ts'
-import type { Statement } from '../../src/platform/database/statement.ts'
+import type { Statement } from '../../src/platform/database/statements/statement.ts'
 
 /** A context that calls back before each statement of its own. */
 export function watchedContext(deps: Deps, before: (statement: Statement, context: Context) => Promise<void>): Context {

@@ -1,6 +1,6 @@
 /** All operations of the API, in the form that generic tests need to call them. */
 import { startSession } from '../../src/auth/sessions.ts'
-import { type RestProcedure, restProcedures } from '../../src/platform/http/rest.ts'
+import { type RestProcedure, restProcedures } from '../../src/platform/http/procedures/rest.ts'
 import { appRouter } from '../../src/router.ts'
 import type { Answer, As, Caller, TestAccount, TestApp } from './app.ts'
 

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { inject } from 'vitest'
 import { sql } from '../../src/platform/database/database.ts'
-import type { Statement } from '../../src/platform/database/statement.ts'
+import type { Statement } from '../../src/platform/database/statements/statement.ts'
 import { testDatabase } from './database.ts'
 
 /** Runs the statement on each server. @returns the rows of all */

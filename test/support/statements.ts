@@ -1,7 +1,7 @@
 /** Steps in around the statements of a database, also those on records: to change something at that moment, to count them, to read their plans. */
 import type { Database } from '../../src/platform/database/database.ts'
 import type { RecordsDatabase } from '../../src/platform/database/records-plane.ts'
-import type { Statement } from '../../src/platform/database/statement.ts'
+import type { Statement } from '../../src/platform/database/statements/statement.ts'
 
 type Queries = Pick<Database, 'read' | 'page' | 'write'>
 /** `records` gives the handle whose functions run the statements on records; for records on the main server that is the database itself. */

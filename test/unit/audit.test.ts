@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { isWorthAuditing } from '../../src/audit/failed-sign-ins.ts'
 import { auditing, differing, requesterOf } from '../../src/audit/log.ts'
-import { systemActor } from '../../src/platform/access/authenticate.ts'
-import { openMetrics } from '../../src/platform/metrics.ts'
+import { systemActor } from '../../src/platform/actor.ts'
+import { openMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { Settings } from '../../src/settings.ts'
 
 const now = new Date('2030-01-31T10:00:00Z')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type CellJson, type JsonById, jsonPiece, numberJson, textJson, writeList, writeOne } from '../../src/fields/cell-json.ts'
 import { roundedDecimal } from '../../src/fields/decimal.ts'
-import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
+import { PrintedRows } from '../../src/platform/database/statements/printed-rows.ts'
 import { JsonWriter } from '../../src/platform/writers/json-writer.ts'
 
 /** Rows as a connection receives them. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readFile } from '../../src/csv/reader.ts'
-import type { AppError } from '../../src/platform/http/errors.ts'
+import type { AppError } from '../../src/platform/errors.ts'
 
 async function rowsOf(chunks: readonly Uint8Array[]) {
   async function* bytes() {

@@ -1,7 +1,7 @@
 /** Holds CSV written as bytes against csv-format.ts, which makes it of texts. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
+import { PrintedRows } from '../../src/platform/database/statements/printed-rows.ts'
 import { csvCell, csvLine, joinList, shielded } from '../../src/platform/writers/csv-format.ts'
 import { CsvValue, CsvWriter } from '../../src/platform/writers/csv-writer.ts'
 

@@ -1,6 +1,6 @@
 import { Histogram, type Metric, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
-import { Durations } from '../../src/platform/durations.ts'
+import { Durations } from '../../src/platform/metrics/durations.ts'
 
 const BUCKETS = [0.001, 0.5, 10]
 

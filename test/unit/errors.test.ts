@@ -1,7 +1,7 @@
 import { TRPCError } from '@trpc/server'
 import { describe, expect, test } from 'vitest'
 import { type Database, openDatabase, sql } from '../../src/platform/database/database.ts'
-import { errorAnswer } from '../../src/platform/http/error-answer.ts'
+import { errorAnswer } from '../../src/platform/http/answers/error-answer.ts'
 
 describe('an unexpected error', () => {
   test.each([

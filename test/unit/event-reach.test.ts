@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/order.ts'
 import { eventsByUser, maySee, type Reach } from '../../src/events/visibility.ts'
-import { type Actor, systemActor } from '../../src/platform/access/authenticate.ts'
+import { type Actor, systemActor } from '../../src/platform/actor.ts'
 
 const few = fc.integer({ min: 1, max: 4 })
 const maybe = fc.option(few)

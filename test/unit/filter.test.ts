@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../src/platform/http/errors.ts'
+import { AppError } from '../../src/platform/errors.ts'
 import { leavesOf, type ParsedCondition, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filters/parse.ts'
 
 /** Returns the tree in infix form: `(a and b) or c`. */

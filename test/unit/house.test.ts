@@ -101,7 +101,7 @@ describe('the house rules', () => {
       { 'src/tasks/detail.ts': 'export const a = (db) => db?.isElsewhere(1)' },
       'src/tasks/detail.ts:1 asks where records are',
     ],
-    ['a file of more than 300 lines', { 'src/platform/html.ts': '\n'.repeat(301) }, 'src/platform/html.ts 301 lines'],
+    ['a file of more than 300 lines', { 'src/platform/mail/html.ts': '\n'.repeat(301) }, 'src/platform/mail/html.ts 301 lines'],
   ])('find %s', (_, tree, expected) => {
     expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
   })
@@ -126,14 +126,14 @@ describe('the house rules', () => {
 
   test('keep the platform free of features, and everything free of the files at the root', () => {
     const tree = {
-      'src/platform/http/rest.ts': "import '../../tasks/service.ts'\nimport '../../settings.ts'",
+      'src/platform/http/procedures/rest.ts': "import '../../../tasks/service.ts'\nimport '../../../settings.ts'",
       'src/tasks/service.ts': "import '../router.ts'",
       'src/router.ts': '',
       'src/settings.ts': '',
       'src/app.ts': "import './router.ts'\nimport './tasks/service.ts'",
     }
     expect(found(tree)).toEqual([
-      'src/platform/http/rest.ts:1 the platform imports the feature tasks',
+      'src/platform/http/procedures/rest.ts:1 the platform imports the feature tasks',
       'src/tasks/service.ts:1 imports src/router.ts',
     ])
   })
@@ -172,7 +172,7 @@ describe('the house rules', () => {
   })
 
   test('only warn of a file between 300 and 350 lines', () => {
-    const isWarning = (lines: number) => findings(readFacts({ 'src/platform/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
+    const isWarning = (lines: number) => findings(readFacts({ 'src/platform/mail/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
     expect([isWarning(300), isWarning(301), isWarning(350), isWarning(351)]).toEqual([undefined, true, true, false])
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { problemOf, resolveInHtml, resolveInSubject, unclosedTokens } from '../../src/email/composing/field-tokens.ts'
-import { sanitizeHtml } from '../../src/platform/html.ts'
-import { textOfHtml } from '../../src/platform/html-text.ts'
+import { sanitizeHtml } from '../../src/platform/mail/html.ts'
+import { textOfHtml } from '../../src/platform/mail/html-text.ts'
 import { cpuTime } from '../support/cpu-time.ts'
 
 describe('sanitised HTML', () => {

@@ -1,6 +1,6 @@
 import { getHeapSpaceStatistics } from 'node:v8'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { collectWhenIdle } from '../../src/platform/idle-memory.ts'
+import { collectWhenIdle } from '../../src/platform/processes/idle-memory.ts'
 
 const SPAN_MS = 30_000
 /** Five minutes of little to do. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { refuseCostlyJson } from '../../src/platform/http/json-limits.ts'
+import { refuseCostlyJson } from '../../src/platform/http/bodies/json-limits.ts'
 
 const list = (count: number, item: (index: number) => string) => Array.from({ length: count }, (_, index) => item(index)).join(',')
 const object = (keys: number) => `{${list(keys, (index) => `"k${index}":1`)}}`

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeBase64 } from '../../src/platform/bytes/base64.ts'
-import { JsonUpload } from '../../src/platform/http/json-upload.ts'
+import { JsonUpload } from '../../src/platform/http/bodies/json-upload.ts'
 
 /** Reads the body in chunks. @returns the value with its whole data, as JSON.parse has it */
 function read(body: Buffer, sizeOf: () => number): unknown {

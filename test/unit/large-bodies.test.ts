@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { FastifyReply } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { admitBody, bodyBytes, openLargeBodies } from '../../src/platform/http/large-bodies.ts'
+import { admitBody, bodyBytes, openLargeBodies } from '../../src/platform/http/load/large-bodies.ts'
 
 /** Starts a request that waits for admission; `close` closes its connection. */
 function requestOf(bodies: ReturnType<typeof openLargeBodies>, account: string) {

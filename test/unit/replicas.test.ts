@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow } from '../../src/platform/database/replicas/suitability.ts'
 import { endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/wal-position.ts'
-import { decodePosition, encodePosition } from '../../src/platform/http/signed-position.ts'
+import { decodePosition, encodePosition } from '../../src/platform/http/procedures/signed-position.ts'
 
 const keys = { current: Buffer.from('a key of at least thirty-two bytes'), previous: [Buffer.from('the key before, of thirty-two bytes')] }
 const holder = { systemId: '7711152894685733394', tokenHash: Buffer.from('hash') }

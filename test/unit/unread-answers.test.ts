@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mostUnreadBytes } from '../../src/platform/http/unread-answers.ts'
+import { mostUnreadBytes } from '../../src/platform/http/load/unread-answers.ts'
 
 test.each([
   [1, 256],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type AppError, badShape } from '../../src/platform/http/errors.ts'
-import { EmailAddress, Id, limit, Name } from '../../src/platform/http/schemas.ts'
-import { changesOf } from '../../src/platform/http/validation-messages.ts'
+import { type AppError, badShape } from '../../src/platform/errors.ts'
+import { EmailAddress, Id, limit, Name } from '../../src/platform/http/procedures/schemas.ts'
+import { changesOf } from '../../src/platform/validation-messages.ts'
 
 function refusal(schema: z.ZodType, input: unknown): AppError['issues'] {
   const { error } = schema.safeParse(input)

@@ -1,5 +1,5 @@
 /** The ways in which a conversion ends without success. */
-import { AppError } from '../../platform/http/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { ConversionFigures } from '../schema.ts'
 
 /** Failing cells that were found only while cells were converted. */

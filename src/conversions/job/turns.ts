@@ -4,7 +4,7 @@
  */
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
-import { conflict } from '../../platform/http/errors.ts'
+import { conflict } from '../../platform/errors.ts'
 import { IS_CHECKING } from './conversion-row.ts'
 
 /** A conversion of a large table lets another account's go first after this time. */

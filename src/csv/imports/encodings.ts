@@ -1,7 +1,7 @@
 /** Tells the encoding of a file of text, and passes the text on as UTF-8. */
 import { isAscii } from 'node:buffer'
 import { TextDecoder } from 'node:util'
-import { AppError } from '../../platform/http/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 
 export type Encoding = 'UTF-8' | 'UTF-16' | 'windows-1252'
 

@@ -2,7 +2,7 @@
 import type { Role } from '../../platform/access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
-import { type CellIssue, conflict } from '../../platform/http/errors.ts'
+import { type CellIssue, conflict } from '../../platform/errors.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 
 export interface ImportRow {

@@ -1,11 +1,11 @@
 /** Receives the file of an import into storage. A file that no job has taken is deleted a day later. */
 import { buffer } from 'node:stream/consumers'
-import { type ReceivedBytes, receiveBytes } from '../../platform/bytes/received-bytes.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { AppError, unavailable } from '../../platform/http/errors.ts'
+import { AppError, unavailable } from '../../platform/errors.ts'
 import { memo } from '../../platform/memo.ts'
 import { ownPart } from '../../platform/processes/own-part.ts'
+import { type ReceivedBytes, receiveBytes } from '../../platform/stored-files/received-bytes.ts'
 import { tooLarge } from '../reader.ts'
 import { MAX_PACKED_MB, MAX_UNPACKED_MB, sheetAsCsv } from '../workbooks/workbook.ts'
 

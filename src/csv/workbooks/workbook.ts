@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { accountName } from '../../platform/concurrency/current-account.ts'
 import { FairQueue } from '../../platform/concurrency/fair-queue.ts'
-import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
+import { AppError, badInput, tooBusy } from '../../platform/errors.ts'
 import type { WorkbookOutcome } from './workbook-process.ts'
 
 /** The most bytes of a workbook, packed and unpacked. */

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Deps } from '../../platform/context.ts'
-import { installationOf, readServiceFile } from '../../platform/service-file.ts'
+import { installationOf, readServiceFile } from '../../platform/processes/service-file.ts'
 import { type Settings, SettingsError } from '../../settings.ts'
 import { followCatcher } from '../integrations.ts'
 import { type Catcher, installationAt, startCatcher } from './catcher.ts'

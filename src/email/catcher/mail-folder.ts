@@ -2,7 +2,7 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { addressParser } from 'postal-mime'
-import { ifMissing } from '../../platform/missing-file.ts'
+import { ifMissing } from '../../platform/bytes/missing-file.ts'
 import { headerValues } from '../headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */

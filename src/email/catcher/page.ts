@@ -1,5 +1,5 @@
 /** The page /dev/mail. It has no script: each mail unfolds, and its forms are sent by the browser. */
-import { escapeHtml, sanitizeHtml } from '../../platform/html.ts'
+import { escapeHtml, sanitizeHtml } from '../../platform/mail/html.ts'
 import { BOUNCES, isReplyAddress } from './answers.ts'
 import type { CaughtMail } from './mail-folder.ts'
 

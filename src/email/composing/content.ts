@@ -1,5 +1,5 @@
 /** Resolves the field tokens in the subject and the body of an email to the record's values. */
-import { sanitizeHtml } from '../../platform/html.ts'
+import { sanitizeHtml } from '../../platform/mail/html.ts'
 import type { Mailbox } from '../address.ts'
 import type { RecipientState } from '../metadata.ts'
 import { type FieldTexts, resolveInHtml, resolveInSubject } from './field-tokens.ts'

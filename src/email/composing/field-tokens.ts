@@ -2,7 +2,7 @@
 import { notAField } from '../../fields/by-id.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldType } from '../../fields/registry.ts'
-import { escapeHtml } from '../../platform/html.ts'
+import { escapeHtml } from '../../platform/mail/html.ts'
 import { writtenDate, writtenInstant } from '../../platform/time/readable-time.ts'
 import { instantOf } from '../../platform/time/time.ts'
 import { DeliveryError } from '../smtp/failure.ts'

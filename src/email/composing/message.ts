@@ -1,7 +1,7 @@
 /** The message of an email: its headers, its thread, its text and its files. */
 import { openStored } from '../../files/reading.ts'
 import type { Context } from '../../platform/context.ts'
-import { textOfSanitized } from '../../platform/html-text.ts'
+import { textOfSanitized } from '../../platform/mail/html-text.ts'
 import { replyAddress } from '../headers.ts'
 import type { OutboundMail } from '../queries.ts'
 import type { ResolvedContent } from './content.ts'

@@ -1,6 +1,6 @@
 /** The parsers of the process: several for ordinary messages, and others for large ones, which take seconds each. */
 import { FairQueue } from '../../platform/concurrency/fair-queue.ts'
-import { unavailable } from '../../platform/http/errors.ts'
+import { unavailable } from '../../platform/errors.ts'
 import type { ParsedMail } from './mime.ts'
 import { isLargeMessage, type MailParser, openParser, type RawMessage } from './parser.ts'
 

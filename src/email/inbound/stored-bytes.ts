@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { type Database, sql } from '../../platform/database/database.ts'
-import { labelled } from '../../platform/database/statement.ts'
+import { labelled } from '../../platform/database/statements/statement.ts'
 
 const PIECE_BYTES = 1_048_576
 

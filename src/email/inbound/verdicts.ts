@@ -1,7 +1,7 @@
 /** What inbound messages were read as: one verdict for each message and thread, written in the transaction of its effect. */
 
 import { type Database, empty, type Sql, sql } from '../../platform/database/database.ts'
-import { labelled } from '../../platform/database/statement.ts'
+import { labelled } from '../../platform/database/statements/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import { lockedThread, type Thread } from '../queries.ts'

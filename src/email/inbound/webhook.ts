@@ -2,7 +2,7 @@
 import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/bytes/spool.ts'
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { Context } from '../../platform/context.ts'
-import { AppError, tooBusy } from '../../platform/http/errors.ts'
+import { AppError, tooBusy } from '../../platform/errors.ts'
 import { ownPart } from '../../platform/processes/own-part.ts'
 import { MAX_HEADER_BYTES } from '../headers.ts'
 import { isAddressed, storeInbound } from './store.ts'

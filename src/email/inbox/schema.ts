@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Cursor, Id, limit } from '../../platform/http/schemas.ts'
+import { Cursor, Id, limit } from '../../platform/http/procedures/schemas.ts'
 
 /** What a message was read as. */
 export const VERDICTS = ['comment', 'bounced', 'automatic', 'duplicate', 'dropped'] as const

@@ -4,7 +4,7 @@
  */
 import { emitting } from '../../events/log.ts'
 import { notificationEvents, notifying } from '../../notifications/notify.ts'
-import { systemActor } from '../../platform/access/authenticate.ts'
+import { systemActor } from '../../platform/actor.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time/time.ts'

@@ -6,7 +6,7 @@
 
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
-import { labelled } from '../../platform/database/statement.ts'
+import { labelled } from '../../platform/database/statements/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import { DEFAULT_MAX_CONNECTIONS } from '../schema.ts'
 import { patienceEnd } from './faults.ts'

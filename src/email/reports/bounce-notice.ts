@@ -1,7 +1,7 @@
 /** Tells the user who has sent an email that it bounced, whether they follow the record or not. */
 import { emitting } from '../../events/log.ts'
 import { notificationEvents, notifying } from '../../notifications/notify.ts'
-import { systemActor } from '../../platform/access/authenticate.ts'
+import { systemActor } from '../../platform/actor.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { storable } from '../../platform/storable-text.ts'

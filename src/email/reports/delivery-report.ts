@@ -1,4 +1,4 @@
-import { textOfHtml } from '../../platform/html-text.ts'
+import { textOfHtml } from '../../platform/mail/html-text.ts'
 import { headerValues, messageIdOf, readHeaders } from '../headers.ts'
 import type { MessagePart, MimeMessage } from '../inbound/message.ts'
 import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, Instant, limit, Offset } from '../../platform/http/schemas.ts'
+import { Id, Instant, limit, Offset } from '../../platform/http/procedures/schemas.ts'
 import { parseMailbox } from '../address.ts'
 
 export const SUPPRESSION_REASONS = ['hard_bounce', 'complaint', 'manual'] as const

@@ -1,6 +1,6 @@
 /** References to records of another table: lookup and multi_lookup. Cells are read without the ids of deleted records. */
 import { ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
-import { MAX_ID } from '../../platform/http/schemas.ts'
+import { MAX_ID } from '../../platform/row-ids.ts'
 import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar, trimmed } from '../cell-sql.ts'

@@ -1,8 +1,8 @@
 /** The answer of GET /api/file/{path}?w=…, to a caller who may read the file. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Actor } from '../../platform/access/authenticate.ts'
-import { disposition } from '../../platform/http/content-disposition.ts'
-import { badInput } from '../../platform/http/errors.ts'
+import type { Actor } from '../../platform/actor.ts'
+import { badInput } from '../../platform/errors.ts'
+import { disposition } from '../../platform/http/answers/content-disposition.ts'
 import { cacheHeaders, namesTag } from '../downloads/cache-headers.ts'
 import type { ReadableFile } from '../queries.ts'
 import { type ThumbnailWidth, WIDTHS } from './thumbnail-keys.ts'

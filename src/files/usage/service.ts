@@ -2,8 +2,8 @@
 
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
-import { labelled } from '../../platform/database/statement.ts'
-import { AppError } from '../../platform/http/errors.ts'
+import { labelled } from '../../platform/database/statements/statement.ts'
+import { AppError } from '../../platform/errors.ts'
 import { totalOfAll } from '../../tables/row-counts.ts'
 import type { Usage } from './schema.ts'
 

@@ -1,9 +1,10 @@
 /** The statement of an access check. */
+import type { Actor } from '../actor.ts'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
 import { type Given, type Parameters, prepare } from '../database/prepare.ts'
-import type { Statement } from '../database/statement.ts'
+import type { Statement } from '../database/statements/statement.ts'
 import { formatInstant } from '../time/time.ts'
-import { type Actor, type KnownCredentials, principalBy } from './authenticate.ts'
+import { type KnownCredentials, principalBy } from './authenticate.ts'
 
 export type ResourceIds = Record<string, number>
 

@@ -1,47 +1,12 @@
 /** Authentication: credentials become an actor. Keys and sessions select the same columns, those of the principal `p`. */
 
 import { BlockList, isIPv6 } from 'node:net'
+import type { Actor, CallerKind } from '../actor.ts'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
-import { shortRead } from '../database/statement.ts'
-import { type AppError, unauthorized } from '../http/errors.ts'
+import { shortRead } from '../database/statements/statement.ts'
+import { type AppError, unauthorized } from '../errors.ts'
 import { formatInstant } from '../time/time.ts'
 import { plainAddress } from './network.ts'
-
-export type CallerKind = 'session' | 'account' | 'personal'
-
-/** The user or key that acts. Jobs and scripts act as `system`, which no request can become. */
-export interface Actor {
-  kind: CallerKind | 'system'
-  accountId: number
-  /** The acting user: for an account key, the account's owner. */
-  userId: number
-  email: string
-  name: string
-  timeZone: string
-  isOwner: boolean
-  readOnly: boolean
-  /** The whitelist of an account key; null admits every space. */
-  spaceIds: number[] | null
-  keyId: number | null
-  keyName: string | null
-  sessionId: number | null
-}
-
-/** The actor of jobs and scripts. */
-export const systemActor: Actor = {
-  kind: 'system',
-  accountId: 0,
-  userId: 0,
-  email: '',
-  name: 'Gridpost',
-  timeZone: 'UTC',
-  isOwner: false,
-  readOnly: false,
-  spaceIds: null,
-  keyId: null,
-  keyName: null,
-  sessionId: null,
-}
 
 /** The credentials of a request. If it has a cookie and a key, the key counts. */
 export type Credentials = { kind: 'none' } | { kind: 'invalid' } | KnownCredentials

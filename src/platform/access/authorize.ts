@@ -3,12 +3,13 @@
  * membership; the checks follow in the order of contract.md §2. Every procedure and every plain route goes through `admit`.
  */
 
+import { type Actor, type CallerKind, systemActor } from '../actor.ts'
 import type { Database } from '../database/database.ts'
 import { sqlState } from '../database/database-errors.ts'
 import { isOutdatedPlan } from '../database/outdated-definition.ts'
-import { shortRead } from '../database/statement.ts'
-import { AppError, badInput, forbidden, notFound } from '../http/errors.ts'
-import { MAX_ID } from '../http/schemas.ts'
+import { shortRead } from '../database/statements/statement.ts'
+import { AppError, badInput, forbidden, notFound } from '../errors.ts'
+import { MAX_ID } from '../row-ids.ts'
 import {
   type AccessQuestion,
   accessStatement,
@@ -17,15 +18,7 @@ import {
   rememberedStatement,
   type Selectable,
 } from './access-statement.ts'
-import {
-  type Actor,
-  type Authentication,
-  type CallerKind,
-  knownCredentials,
-  type PrincipalRow,
-  systemActor,
-  verified,
-} from './authenticate.ts'
+import { type Authentication, knownCredentials, type PrincipalRow, verified } from './authenticate.ts'
 import { isUnread } from './record-elsewhere.ts'
 import { callerFrom, type FoundCaller, type RememberedAccess, rememberedContainer, touch } from './remembered-access.ts'
 

@@ -1,8 +1,9 @@
 /** Checks again the credentials of callers that hold a stream open. */
 
+import type { Actor } from '../actor.ts'
 import { type Database, sql } from '../database/database.ts'
-import { labelled } from '../database/statement.ts'
-import { type Actor, actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authenticate.ts'
+import { labelled } from '../database/statements/statement.ts'
+import { actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authenticate.ts'
 
 export interface StreamCaller {
   credentials: Credentials

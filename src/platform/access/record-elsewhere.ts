@@ -6,7 +6,7 @@
 import { type Database, recordsOf, type Sql, sql } from '../database/database.ts'
 import { isOutdated } from '../database/outdated-definition.ts'
 import type { Given } from '../database/prepare.ts'
-import { shortRead } from '../database/statement.ts'
+import { shortRead } from '../database/statements/statement.ts'
 
 /** The columns of a record that is still to be read. */
 export const unreadRecord = (recordId: Given<number> | undefined): Sql =>

@@ -3,11 +3,11 @@
  * same version, which each check reads: triggers change it in the transaction of any change of keys, sessions, users, members, spaces and
  * tables (docs/decisions/0034-access-versions.md).
  */
+import type { Actor } from '../actor.ts'
 import { BoundedMap } from '../collections/bounded-map.ts'
 import { formatInstant } from '../time/time.ts'
 import type { Container, ResourceIds } from './access-statement.ts'
 import {
-  type Actor,
   actorOf,
   type Credentials,
   isNoted,

@@ -1,8 +1,9 @@
 /** Checks again what the caller of a job may do: a job may run hours after its request, and a key may be revoked or a member removed meanwhile. */
+import type { Actor } from '../actor.ts'
 import { type Database, sql } from '../database/database.ts'
-import { AppError, forbidden, notFound } from '../http/errors.ts'
+import { AppError, forbidden, notFound } from '../errors.ts'
 import { selectOf } from './access-statement.ts'
-import { type Actor, actorOf, ofKeys, ofUser, type PrincipalRow, refusalOf } from './authenticate.ts'
+import { actorOf, ofKeys, ofUser, type PrincipalRow, refusalOf } from './authenticate.ts'
 import type { Resource, Right } from './authorize.ts'
 
 /** The user and the key of a request that is over. Both are null for a command of the operator. */

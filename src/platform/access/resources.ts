@@ -1,10 +1,10 @@
 /** The resources that several features use: spaces, tables and records. */
 
+import type { Actor } from '../actor.ts'
 import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { constant, type Given } from '../database/prepare.ts'
-import { forbidden } from '../http/errors.ts'
+import { forbidden } from '../errors.ts'
 import type { Container, SelectedIds, TextKey } from './access-statement.ts'
-import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 import { readRecord, unreadRecord } from './record-elsewhere.ts'
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { ifMissing } from '../missing-file.ts'
+import { ifMissing } from './missing-file.ts'
 
 const folderIn = (dataDir: string) => join(dataDir, 'tmp')
 

@@ -12,5 +12,5 @@ export const accountName = (accountId: number): string => `account ${accountId}`
 /** Runs the function, and everything that it starts, for the account. */
 export const runFor = <T>(account: string, fn: () => T): T => accounts.run(account, fn)
 
-/** The name of the account that the running code works for. Callers who are not known share some names (http/overload.ts). */
+/** The name of the account that the running code works for. Callers who are not known share some names (http/load/overload.ts). */
 export const currentAccount = (): string => accounts.getStore() ?? SERVICE

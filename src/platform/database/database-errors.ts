@@ -1,5 +1,5 @@
 /** Recognises what has gone wrong in the database by the errors of `pg`, of Prisma and of its adapter, and makes the errors for callers. */
-import { AppError, tooBusy, unavailable } from '../http/errors.ts'
+import { AppError, tooBusy, unavailable } from '../errors.ts'
 
 /** The node whose connection the coordinator of a Citus cluster (14.0) has lost. Some of these errors have no SQLSTATE of their own. */
 export function lostNode({ message, where }: Error & { where?: unknown }): string | undefined {

@@ -3,10 +3,12 @@ import { createRequire } from 'node:module'
 import type * as runtime from '@prisma/client-runtime-utils'
 import pg from 'pg'
 import { currentAccount } from '../concurrency/current-account.ts'
-import { tooBusy } from '../http/errors.ts'
-import { GroupedWrites } from './grouped-writes.ts'
-import type { ObserveStatement } from './observe-statements.ts'
-import { openPipelinedReads } from './pipelined-reads.ts'
+import { tooBusy } from '../errors.ts'
+import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
+import { NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode } from './records-plane.ts'
+import { GroupedWrites } from './statements/grouped-writes.ts'
+import type { ObserveStatement } from './statements/observe-statements.ts'
+import { openPipelinedReads } from './statements/pipelined-reads.ts'
 import {
   MAX_LIFETIME_SECONDS,
   openQueryQueue,
@@ -15,13 +17,11 @@ import {
   runWithTrailing,
   watchConnections,
   withConnection,
-} from './pooled-statements.ts'
-import { limitOfList, limitOfRecords, type Named, PreparedNames } from './prepared-statements.ts'
-import type { PrintedRows } from './printed-rows.ts'
-import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
-import { NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode } from './records-plane.ts'
-import { closeIfSilent } from './silent-connections.ts'
-import { type PageOptions, type ReadOptions, type Statement, type Written, written } from './statement.ts'
+} from './statements/pooled-statements.ts'
+import { limitOfList, limitOfRecords, type Named, PreparedNames } from './statements/prepared-statements.ts'
+import type { PrintedRows } from './statements/printed-rows.ts'
+import { closeIfSilent } from './statements/silent-connections.ts'
+import { type PageOptions, type ReadOptions, type Statement, type Written, written } from './statements/statement.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { inNewTransaction, openTransaction, type Transaction } from './transactions.ts'
 

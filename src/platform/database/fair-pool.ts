@@ -3,7 +3,7 @@ import pg from 'pg'
 import { currentAccount } from '../concurrency/current-account.ts'
 import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
 import { ownPart } from '../processes/own-part.ts'
-import { cutConnection } from './silent-connections.ts'
+import { cutConnection } from './statements/silent-connections.ts'
 
 type Connected = Parameters<typeof pg.Pool.prototype.connect>[0]
 

@@ -1,6 +1,6 @@
 /** Metrics of the connections and statements of this process. */
-import { counter, duration, gauge, type Metric, type Metrics } from '../metrics.ts'
-import type { ObserveStatement } from './observe-statements.ts'
+import { counter, duration, gauge, type Metric, type Metrics } from '../metrics/metrics.ts'
+import type { ObserveStatement } from './statements/observe-statements.ts'
 
 /** A statement that takes longer than this counts as slow. */
 const SLOW_SECONDS = 1

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { BoundedMap } from '../collections/bounded-map.ts'
 import { formatInstant } from '../time/time.ts'
 import { raw, type Sql, sql } from './database.ts'
-import type { Statement } from './statement.ts'
+import type { Statement } from './statements/statement.ts'
 
 /** Stands for a value until the statement is run. */
 class Parameter {

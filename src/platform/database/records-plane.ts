@@ -2,8 +2,8 @@
  * The two planes of statements: those on the records of users alone, and those on the system tables. The records of a space may be on
  * another server, a node, which does not have the system tables (docs/decisions/0030-two-planes.md).
  */
-import type { PrintedRows } from './printed-rows.ts'
-import type { PageOptions, ReadOptions, Statement, Written } from './statement.ts'
+import type { PrintedRows } from './statements/printed-rows.ts'
+import type { PageOptions, ReadOptions, Statement, Written } from './statements/statement.ts'
 
 /** The reads of a server that has records. */
 export interface RecordsNode {

@@ -1,12 +1,12 @@
 /** Transactions on connections of a pool. Hand-written statements and Prisma's take part in the one that their caller has opened. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
-import { cancelQuery } from './cancel-query.ts'
-import { explainRefusal, forgetRefusal } from './nodes/refusals.ts'
-import { runStatement } from './pooled-statements.ts'
-import type { Named, NamedStatement } from './prepared-statements.ts'
-import { cutConnection } from './silent-connections.ts'
-import { commitBehind, runBehindBegin } from './statement-groups.ts'
+import { cancelQuery } from './statements/cancel-query.ts'
+import { runStatement } from './statements/pooled-statements.ts'
+import type { Named, NamedStatement } from './statements/prepared-statements.ts'
+import { explainRefusal, forgetRefusal } from './statements/refusals.ts'
+import { cutConnection } from './statements/silent-connections.ts'
+import { commitBehind, runBehindBegin } from './statements/statement-groups.ts'
 
 const transactions = new AsyncLocalStorage<Transaction>()
 

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { defineQueue } from '../jobs/queue.ts'
 import { type Work, work } from '../jobs/worker.ts'
-import { deleteExpiredAnswers } from './idempotency.ts'
-import { deleteExpiredWindows } from './rate-limits.ts'
+import { deleteExpiredWindows } from './load/rate-limits.ts'
+import { deleteExpiredAnswers } from './procedures/idempotency.ts'
 
 const cleanup = defineQueue({ name: 'upkeep', schema: z.object({}) })
 

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { withinTime } from '../concurrency/time-limit.ts'
 import type { Deps } from '../context.ts'
 import { type Database, sql } from '../database/database.ts'
-import { readMigrations } from '../database/migrations.ts'
-import type { PlainOperation } from './openapi.ts'
+import { readMigrations } from '../database/migrations/migrations.ts'
+import type { PlainOperation } from './openapi/document.ts'
 
 /** A check that takes longer has failed. Proxies wait for about three seconds. */
 const CHECK_WITHIN_MS = 2_000

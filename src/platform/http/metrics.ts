@@ -2,13 +2,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
-import type { Observer } from '../durations.ts'
+import { AppError, unauthorized } from '../errors.ts'
 import { memo } from '../memo.ts'
-import { duration, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
+import type { Observer } from '../metrics/durations.ts'
+import { duration, METRICS_TYPE, type Metric, type Metrics } from '../metrics/metrics.ts'
 import { metricsOfAll } from '../processes/member.ts'
 import { membership } from '../processes/own-part.ts'
-import { AppError, unauthorized } from './errors.ts'
-import type { PlainOperation } from './openapi.ts'
+import type { PlainOperation } from './openapi/document.ts'
 
 const requests = duration({
   name: 'gridpost_http_request_seconds',

@@ -1,7 +1,7 @@
 /** 405 with `Allow`, for a path that exists but not with the method of the request (contract.md §1). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import FindMyWay from 'find-my-way'
-import type { ErrorBody } from './error-answer.ts'
+import type { ErrorBody } from './answers/error-answer.ts'
 
 /** Answers the request with 405 if its path exists with other methods. @returns false, and does nothing, if it does not exist */
 export type RefuseMethod = (request: FastifyRequest, reply: FastifyReply) => boolean

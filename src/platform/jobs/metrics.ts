@@ -1,6 +1,6 @@
 /** Metrics of the job queue. */
 import { sql } from '../database/database.ts'
-import { duration, gauge, type Metric } from '../metrics.ts'
+import { duration, gauge, type Metric } from '../metrics/metrics.ts'
 
 export const jobSeconds = duration({
   name: 'gridpost_job_seconds',

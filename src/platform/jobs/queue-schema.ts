@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import { getConstructionPlans, getMigrationPlans, PgBoss, type QueueOptions, type QueueResult } from 'pg-boss'
 import bossPackage from 'pg-boss/package.json' with { type: 'json' }
-import { changeSchema } from '../database/deploy.ts'
+import { changeSchema } from '../database/migrations/deploy.ts'
 import { DEAD_LETTERS, type Queue, queueOptions } from './queue.ts'
 
 /**

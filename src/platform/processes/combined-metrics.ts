@@ -1,5 +1,5 @@
 /** Adds up the metrics of all processes. What a process has counted still counts after its end, because a counter must never fall. */
-import type { Series } from '../metrics.ts'
+import type { Series } from '../metrics/metrics.ts'
 import type { ToProcess } from './messages.ts'
 
 /** A process that does not answer in this time counts as it was at its last answer. It may wait three seconds for the database. */

@@ -1,7 +1,7 @@
 /** The messages between a process and its supervisor, on the side of the process. */
 import cluster from 'node:cluster'
-import { unavailable } from '../http/errors.ts'
-import type { Series } from '../metrics.ts'
+import { unavailable } from '../errors.ts'
+import type { Series } from '../metrics/metrics.ts'
 import type { ToProcess, ToSupervisor } from './messages.ts'
 import { StartError } from './start-error.ts'
 

@@ -1,5 +1,5 @@
 /** The messages between the supervisor and its processes. */
-import type { Series } from '../metrics.ts'
+import type { Series } from '../metrics/metrics.ts'
 
 export type ToSupervisor =
   /** The process answers requests now. `lines` are for the operator. */

@@ -13,7 +13,7 @@ import {
 import { crc32 } from 'node:zlib'
 import type { SecretKeys } from '../../settings.ts'
 import { Semaphore } from '../concurrency/semaphore.ts'
-import { tooBusy } from '../http/errors.ts'
+import { tooBusy } from '../errors.ts'
 import { memo } from '../memo.ts'
 import { ownPart } from '../processes/own-part.ts'
 

@@ -5,7 +5,7 @@ import { access, constants, type FileHandle, mkdir, open, readdir, rename, rm, s
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { ifMissing } from '../missing-file.ts'
+import { ifMissing } from '../bytes/missing-file.ts'
 import { bytesTo, FolderBytes, piecesOf } from './folder-bytes.ts'
 import { FolderCalls, NoAnswer } from './folder-calls.ts'
 import { isPath, type Storage } from './storage.ts'

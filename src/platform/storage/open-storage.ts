@@ -1,7 +1,7 @@
 /** Opens the storage of the settings, and turns its failures into answers. */
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
-import { diskFull, isDiskFull, unavailable } from '../http/errors.ts'
+import { diskFull, isDiskFull, unavailable } from '../errors.ts'
 import { bucketStorage } from './bucket.ts'
 import { folderStorage } from './folder.ts'
 import { isPath, type Storage } from './storage.ts'

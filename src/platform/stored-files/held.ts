@@ -1,6 +1,6 @@
 /** Marks files as held when something begins to refer to them, and as dropped when nothing refers to them any more. */
 import { type Database, type Sql, sql } from '../database/database.ts'
-import { badInput, conflict, notFound } from '../http/errors.ts'
+import { badInput, conflict, notFound } from '../errors.ts'
 import { formatInstant } from '../time/time.ts'
 
 const ofPaths = (paths: readonly string[]): Sql => sql`path = any(${paths}::text[])`

@@ -1,6 +1,6 @@
 /** Writes answers as bytes, made of the bytes of PostgreSQL's answers. Four bytes are read, checked and written at a time. */
 import { freeChunk } from '../bytes/freed-chunk.ts'
-import type { PrintedCell } from '../database/printed-rows.ts'
+import type { PrintedCell } from '../database/statements/printed-rows.ts'
 
 export const WORD_BYTES = 4
 /** The same byte four times. */

@@ -1,5 +1,5 @@
 /** Writes lines of CSV as bytes, equal to those that csv-format.ts makes of texts. */
-import type { PrintedCell } from '../database/printed-rows.ts'
+import type { PrintedCell } from '../database/statements/printed-rows.ts'
 import { BytePiece, ByteWriter, bytesLike, fourTimes, HIGHEST_BITS, WORD_BYTES } from './byte-writer.ts'
 import { csvCell, listElement, quotedPart, shielded } from './csv-format.ts'
 

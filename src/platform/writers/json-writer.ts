@@ -1,5 +1,5 @@
 /** Writes JSON as bytes, for answers that are made of the bytes of other answers. */
-import type { PrintedCell } from '../database/printed-rows.ts'
+import type { PrintedCell } from '../database/statements/printed-rows.ts'
 import { BytePiece, ByteWriter, bytesLike, fourTimes, HIGHEST_BITS, WORD_BYTES } from './byte-writer.ts'
 
 const [QUOTE, BACKSLASH, FIRST_PRINTABLE] = [34, 92, 32]

@@ -8,8 +8,8 @@ import { TYPES } from '../../fields/registry.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { outdated } from '../../platform/database/outdated-definition.ts'
-import { type Statement, shortRead } from '../../platform/database/statement.ts'
-import { MAX_ID } from '../../platform/http/schemas.ts'
+import { type Statement, shortRead } from '../../platform/database/statements/statement.ts'
+import { MAX_ID } from '../../platform/row-ids.ts'
 import type { JsonPiece } from '../../platform/writers/json-writer.ts'
 
 /** The part of a field that decides what its cells refer to. */

@@ -6,7 +6,7 @@ import type { UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
 import type { Database } from '../../platform/database/database.ts'
-import type { TrailingRead } from '../../platform/database/statement.ts'
+import type { TrailingRead } from '../../platform/database/statements/statement.ts'
 import { memo } from '../../platform/memo.ts'
 import { readUsers, selectUsers, usersById } from '../cells/named.ts'
 

@@ -3,7 +3,7 @@
 import type { Context } from '../../platform/context.ts'
 import { join, recordsOf, sql } from '../../platform/database/database.ts'
 import { type PlanNode, planOf } from '../../platform/database/query-plan.ts'
-import { notFound } from '../../platform/http/errors.ts'
+import { notFound } from '../../platform/errors.ts'
 import { wholeOrder } from '../../views/filters/order.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'

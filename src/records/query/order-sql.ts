@@ -5,7 +5,7 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { QueryContext, SortRule } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { join, raw, type Sql, sql } from '../../platform/database/database.ts'
-import type { PageEnd } from '../../platform/http/cursor.ts'
+import type { PageEnd } from '../../platform/http/answers/cursor.ts'
 import { type Sort, wholeOrder } from '../../views/filters/order.ts'
 
 export function printOrder(order: readonly Sort[], queryContext: QueryContext): Sql {

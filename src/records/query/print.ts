@@ -3,7 +3,7 @@
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
-import type { PageEnd } from '../../platform/http/cursor.ts'
+import type { PageEnd } from '../../platform/http/answers/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
 import { printAfter, printOrder, printOrderBy, printUpTo, sortKey } from './order-sql.ts'

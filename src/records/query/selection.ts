@@ -2,7 +2,7 @@
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
-import type { PageEnd } from '../../platform/http/cursor.ts'
+import type { PageEnd } from '../../platform/http/answers/cursor.ts'
 import type { Sort } from '../../views/filters/order.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'

@@ -10,7 +10,7 @@ import { raw, recordsOf, type Sql, sql } from '../../platform/database/database.
 import { sqlState } from '../../platform/database/database-errors.ts'
 import { askNode, nameOfNode } from '../../platform/database/nodes/nodes.ts'
 import { NODES_SCHEMA, TWO_PHASES_TABLE } from '../../platform/database/nodes/two-phases.ts'
-import { AppError, conflict } from '../../platform/http/errors.ts'
+import { AppError, conflict } from '../../platform/errors.ts'
 import { forgetRowCounts } from '../row-counts.ts'
 import { anchorOf, distribute } from './anchors.ts'
 

@@ -3,7 +3,7 @@
 import type { FieldDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { isReserved, slugOf } from '../../fields/slug.ts'
-import type { Issue } from '../../platform/http/errors.ts'
+import type { Issue } from '../../platform/errors.ts'
 import type { NewField } from '../schema.ts'
 import { repeatedTitle } from './select-options.ts'
 

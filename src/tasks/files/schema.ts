@@ -1,6 +1,6 @@
 /** Files of tasks and their comments on the wire, in responses and in requests. */
 import { z } from 'zod'
-import { absentOr } from '../../platform/http/validation-messages.ts'
+import { absentOr } from '../../platform/validation-messages.ts'
 
 export const Attachment = z
   .strictObject({ path: z.string(), name: z.string(), size: z.int(), type: z.string(), host: z.string() })

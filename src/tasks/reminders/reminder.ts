@@ -1,5 +1,5 @@
 /** The due date of a task and its reminder: the rules between the four inputs (api.md, Create body; contract.md §4). */
-import type { Issue } from '../../platform/http/errors.ts'
+import type { Issue } from '../../platform/errors.ts'
 import { formatInstant, instant, instantOf, isCalendarDate, timeOfDay } from '../../platform/time/time.ts'
 
 /** Dates `YYYY-MM-DD`; times `HH:MM` or `HH:MM:SS`, UTC. */

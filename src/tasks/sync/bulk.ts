@@ -2,7 +2,7 @@
 import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
-import { AppError, badShape, errorWithin, forbidden } from '../../platform/http/errors.ts'
+import { AppError, badShape, errorWithin, forbidden } from '../../platform/errors.ts'
 import { lockedPlace, type TaskPlace } from '../creation.ts'
 import { lockEntries } from '../files/attachments.ts'
 import { type MadeTask, type NewTask, parseTask } from '../schema.ts'

@@ -1,9 +1,9 @@
 /** Lists with `updated_since`, for clients that keep copies of tasks (contract.md §7, Sync; docs/copies-of-tasks.md). */
 
 import type { Context } from '../../platform/context.ts'
-import { decodeCursor, encodeCursor } from '../../platform/http/cursor.ts'
-import { badInput } from '../../platform/http/errors.ts'
-import type { RecordPath } from '../../platform/http/schemas.ts'
+import { badInput } from '../../platform/errors.ts'
+import { decodeCursor, encodeCursor } from '../../platform/http/answers/cursor.ts'
+import type { RecordPath } from '../../platform/http/procedures/schemas.ts'
 import { watchedByUser, watchedOnRecord } from '../lists/queries.ts'
 import { type ChangedTask, type ChangeSource, listChanges, onWire } from '../queries.ts'
 import type { DeletedTask, RecordTaskQuery, Task, TaskQuery } from '../schema.ts'

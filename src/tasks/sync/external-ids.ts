@@ -2,7 +2,7 @@
 
 import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { conflict } from '../../platform/http/errors.ts'
+import { conflict } from '../../platform/errors.ts'
 
 /** The first key of the advisory lock on an external_id; the second is a hash of it. */
 const LOCK_CLASS = 0x7461736b

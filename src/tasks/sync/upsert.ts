@@ -3,7 +3,7 @@
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
-import { forbidden } from '../../platform/http/errors.ts'
+import { forbidden } from '../../platform/errors.ts'
 import { update } from '../changes.ts'
 import { type CreatedTask, createNew, type TaskPlace } from '../creation.ts'
 import { ignoredEmails } from '../people.ts'

@@ -3,7 +3,7 @@
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { type FieldDef, KEY_FIELD, type TableDef, withArticle } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
-import { badInputs, type Issue } from '../../platform/http/errors.ts'
+import { badInputs, type Issue } from '../../platform/errors.ts'
 import { isGiven, type Path } from './parse.ts'
 
 export interface Sort {

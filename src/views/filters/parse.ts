@@ -1,7 +1,7 @@
 /** Parses the conditions of a request, in all accepted forms, into a tree of conditions (contract.md §5, §7). */
 
 import { type Compare, compareOf, needsNoValue } from '../../fields/compares.ts'
-import { badInputs, type Issue } from '../../platform/http/errors.ts'
+import { badInputs, type Issue } from '../../platform/errors.ts'
 
 export type Path = (string | number)[]
 

@@ -8,7 +8,7 @@ import type { Compare } from '../../fields/compares.ts'
 import { type FieldDef, type TableDef, withArticle } from '../../fields/definition.ts'
 import type { Operand } from '../../fields/operand.ts'
 import { TYPES } from '../../fields/registry.ts'
-import { badInputs, type Issue } from '../../platform/http/errors.ts'
+import { badInputs, type Issue } from '../../platform/errors.ts'
 import { mapLeaves, type ParsedCondition, type Path, type Tree } from './parse.ts'
 
 /** A condition whose field, compare and value have been checked. */

@@ -1,5 +1,5 @@
 /** Metrics of the nodes that have records. If the service has several processes, the first one reports what it sees. */
-import { gauge, type Metric } from '../../metrics.ts'
+import { gauge, type Metric } from '../../metrics/metrics.ts'
 
 export const nodeMetrics: readonly Metric[] = [
   gauge({

@@ -3,7 +3,7 @@
  * where it runs statements on both itself, and it does not see those on system tables. So such a transaction also names an empty table that Citus
  * knows to be on the coordinator (docs/decisions/0032-spaces-on-nodes.md).
  */
-import type { NamedStatement } from '../prepared-statements.ts'
+import type { NamedStatement } from '../statements/prepared-statements.ts'
 
 /** The schema of what the service keeps for its nodes. */
 export const NODES_SCHEMA = 'gridpost_spaces'

@@ -5,8 +5,8 @@ import pg from 'pg'
 import { withinTime } from '../../concurrency/time-limit.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { isDatabaseAway, isOutage, lostNode, nodeAway, nodeOfAllAway } from '../database-errors.ts'
-import type { ObserveStatement } from '../observe-statements.ts'
-import { cutConnection } from '../silent-connections.ts'
+import type { ObserveStatement } from '../statements/observe-statements.ts'
+import { cutConnection } from '../statements/silent-connections.ts'
 import type { Participant, Transaction } from '../transactions.ts'
 
 const CHECK_EVERY_MS = 1_000

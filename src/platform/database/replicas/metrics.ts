@@ -1,5 +1,5 @@
 /** Metrics of the replicas. If the service has several processes, the first one reports how it judges them. */
-import { counter, gauge, type Metric } from '../../metrics.ts'
+import { counter, gauge, type Metric } from '../../metrics/metrics.ts'
 
 export const replicaReads = counter({
   name: 'gridpost_replica_reads_total',

@@ -7,12 +7,19 @@ import type pg from 'pg'
 import { BoundedMap } from '../../collections/bounded-map.ts'
 import { currentAccount } from '../../concurrency/current-account.ts'
 import type { FairQueue } from '../../concurrency/fair-queue.ts'
-import { tooBusy } from '../../http/errors.ts'
+import { tooBusy } from '../../errors.ts'
 import { memo } from '../../memo.ts'
 import { FairPool } from '../fair-pool.ts'
-import type { ObserveStatement } from '../observe-statements.ts'
-import { openQueryQueue, poolSettings, runStatement, runWithTrailing, watchConnections, withConnection } from '../pooled-statements.ts'
-import { limitOfList, limitOfRecords, type Named, type NamedTrailingRead, runPrepared } from '../prepared-statements.ts'
+import type { ObserveStatement } from '../statements/observe-statements.ts'
+import {
+  openQueryQueue,
+  poolSettings,
+  runStatement,
+  runWithTrailing,
+  watchConnections,
+  withConnection,
+} from '../statements/pooled-statements.ts'
+import { limitOfList, limitOfRecords, type Named, type NamedTrailingRead, runPrepared } from '../statements/prepared-statements.ts'
 import { lsnOf } from './wal-position.ts'
 
 /** The primary answers at once, so a replica that cannot be reached must not keep callers for longer. */

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
 import { withinTime } from '../../concurrency/time-limit.ts'
-import type { ObserveStatement } from '../observe-statements.ts'
+import type { ObserveStatement } from '../statements/observe-statements.ts'
 import { ReplicaConnections } from './replica-connections.ts'
 import { LagMeter, obstacleOf, type PrimaryRow, REPLICA_SQL, type ReplicaRow } from './suitability.ts'
 

@@ -1,0 +1,80 @@
+/** The basic schemas of the wire that every feature shares (contract.md §1). */
+import { z } from 'zod'
+import { MAX_ID } from '../../row-ids.ts'
+import { instantText, isCalendarDate } from '../../time/time.ts'
+import { orWritten } from '../answers/written-json.ts'
+
+/** The id of a row: a positive whole number. */
+export const Id = z
+  .int({ error: ({ input }) => (input === undefined || input === null ? 'is required' : 'must be a whole number') })
+  .min(1, 'must be 1 or more')
+  .max(MAX_ID, 'is too large')
+
+/** `YYYY-MM-DD`, a day that exists. It has no time zone and never passes through an instant. */
+export const CalendarDate = z
+  .string()
+  .refine(isCalendarDate, 'must be a date that exists, as YYYY-MM-DD')
+  .meta({ format: 'date', example: '2026-03-31' })
+
+/** A time of day in UTC. The input is `HH:MM` or `HH:MM:SS`, the output always `HH:MM:SS`. */
+export const Time = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, 'must be a time of day, as HH:MM')
+  .meta({ example: '09:30' })
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC, the form of all responses. */
+export const Instant = z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS', example: '2026-03-31 09:30:00' })
+
+/** An instant in a request, as `YYYY-MM-DD HH:MM:SS` in UTC or as ISO 8601 with an offset. It is parsed to the form of `Instant`. */
+export const InstantInput = z.string().transform((text, ctx) => {
+  const at = instantText(text)
+  if (at !== null) return at
+  ctx.addIssue({ code: 'custom', message: 'must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset' })
+  return z.NEVER
+})
+
+/** The cursor of a list: absent or null for its first page. */
+export const Cursor = z.string().max(1_000, 'must have at most 1000 characters').nullish()
+
+const wholeNumber = z.number('must be a whole number').refine(Number.isInteger, 'must be a whole number').meta({ type: 'integer' })
+
+/** The maximum number of rows, clamped to 1..max. A number that is not whole is refused. */
+export const limit = (byDefault: number, max: number) =>
+  wholeNumber
+    .transform((value) => Math.min(Math.max(value, 1), max))
+    .nullish()
+    .transform((value) => value ?? byDefault)
+    .meta({ description: `How many rows; default ${byDefault}, clamped into 1 to ${max}.`, example: byDefault })
+
+/** The number of rows to skip. A negative number counts as 0. */
+export const Offset = wholeNumber
+  .transform((value) => Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER))
+  .nullish()
+  .transform((value) => value ?? 0)
+  .meta({ description: 'How many rows to leave out; default 0.', example: 0 })
+
+/** A name of a space, table, field, view or key: 1 to 100 characters after trimming. */
+export const Name = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
+
+/** An email address, stored in lower case. */
+export const EmailAddress = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(320, 'must have at most 320 characters')
+  .pipe(z.email('must be an email address'))
+
+export const Ok = z.strictObject({ ok: z.literal(true) }).meta({ example: { ok: true } })
+
+/** The output of a list procedure: REST sends `rows` as the body and the other properties as headers. A service may write it as JSON. */
+export const listOf = <Row extends z.ZodType>(row: Row) =>
+  orWritten(z.object({ rows: z.array(row), total: z.int().optional(), next_cursor: z.string().optional() }))
+
+/** The input of a procedure without parameters: `{}`, or nothing. */
+export const NoInput = z.strictObject({}).optional()
+
+/** The ids in a path that names a space, a table or a record. An input with a body extends it, and stays strict. */
+export const SpacePath = z.strictObject({ space_id: Id })
+export const TablePath = z.strictObject({ table_id: Id })
+export const RecordPath = TablePath.extend({ record_id: Id })
+export type RecordPath = z.infer<typeof RecordPath>
