@@ -25,7 +25,10 @@ const FEATURES =
   )
 /** The folder that every feature builds on, and that imports none of them. */
 const PLATFORM = 'platform'
-/** The rooms of the platform; each feature chooses its own. */
+/**
+ * The rooms of the platform from the ground up; each feature chooses its own. Each room may import those before it, and all of them the
+ * ground floor, the files of the folder itself. A room with rooms inside stands where its own files do: `database` is below `database/nodes`.
+ */
 const PLATFORM_ROOMS = [
   'collections',
   'time',
@@ -56,7 +59,7 @@ const PLATFORM_ROOMS = [
 ]
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
 const ROOT_FILES = ['main.ts', 'process.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
-/** A folder of a feature with more files than this should be split into rooms by concept. */
+/** A folder with more files than this should be split into rooms by concept. */
 const MOST_FILES = 16
 
 /** The only writer of each table: a feature, or a file or room of the platform. */
@@ -186,7 +189,7 @@ function misplaced(path: string): Finding {
 function folderFinding(path: string, feature: string, room: string): Finding | undefined {
   if (feature === PLATFORM) {
     if (!room || PLATFORM_ROOMS.includes(room)) return undefined
-    const instead = 'Move it to one of those rooms, or add the room to PLATFORM_ROOMS in scripts/house-rules.ts.'
+    const instead = 'Move it to one of those rooms, or give the room its place in PLATFORM_ROOMS in scripts/house-rules.ts.'
     return { path, what: `platform/${room}/ is not a room`, why: `The platform has the rooms ${PLATFORM_ROOMS.join(', ')}.`, instead }
   }
   if (!FEATURES.includes(feature)) {
@@ -209,7 +212,7 @@ function crowded(sources: SourceFacts[]): Finding[] {
   for (const { path } of sources) {
     const { feature } = locationOf(path)
     const folder = path.slice(0, path.lastIndexOf('/'))
-    if (feature && feature !== PLATFORM) counts.set(folder, (counts.get(folder) ?? 0) + 1)
+    if (feature) counts.set(folder, (counts.get(folder) ?? 0) + 1)
   }
   return [...counts]
     .filter(([, count]) => count > MOST_FILES)
@@ -237,7 +240,7 @@ function pages(source: SourceFacts): Finding[] {
   )
 }
 
-/** Finds imports of features by the platform, of later features by earlier ones, and of the files at the root by either. */
+/** Finds imports of features by the platform, of later features and rooms by earlier ones, and of the files at the root by any. */
 function direction({ path, imports }: SourceFacts): Finding[] {
   const from = locationOf(path)
   const order = `Imports run one way: ${PLATFORM} ← ${FEATURES.join(' ← ')}.`
@@ -249,6 +252,7 @@ function direction({ path, imports }: SourceFacts): Finding[] {
       const why = `${target.file} puts the features together, so none of them can need it.`
       return [{ path, line, what: `imports ${to}`, why, instead }]
     }
+    if (from.feature === PLATFORM && target.feature === PLATFORM) return upstairs(path, line, from.room, to, target.room)
     if (rank(target) <= rank(from)) return []
     if (from.feature === PLATFORM) {
       const instead = `Let ${target.feature} pass it in (an argument, a list in router.ts or background.ts), or move the shared part to src/platform/.`
@@ -257,6 +261,15 @@ function direction({ path, imports }: SourceFacts): Finding[] {
     const instead = 'Let the later feature call the earlier one; two that need each other show a third thing: find it.'
     return [{ path, line, what: `${from.feature} imports ${to}`, why: order, instead }]
   })
+}
+
+/** Finds an import of a room of the platform by one below it. */
+function upstairs(path: string, line: number, from: string, to: string, room: string): Finding[] {
+  // The ground floor, which is no room of the list, is -1.
+  if (PLATFORM_ROOMS.indexOf(room) <= PLATFORM_ROOMS.indexOf(from)) return []
+  const why = `Whoever reads a room knows what lies below it: the ground floor ← ${PLATFORM_ROOMS.join(' ← ')}.`
+  const instead = `Take a function or a value as an argument, move what both need down (a noun to the ground floor), or move this file up to ${room}/.`
+  return [{ path, line, what: `${from ? `${from}/` : 'the ground floor'} imports ${to}`, why, instead }]
 }
 
 /** Settings are below the platform, the platform is below the first feature. */

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the trees hold templates of SQL.
 /** Checks the house rules on small trees. */
 import { globSync, readFileSync } from 'node:fs'
+import { dirname, relative } from 'node:path/posix'
 import { describe, expect, test } from 'vitest'
 import { findings } from '../../scripts/house-rules.ts'
 import { readFacts } from '../../scripts/source-facts.ts'
@@ -51,6 +52,16 @@ describe('the house rules', () => {
     ['an unknown room of the platform', { 'src/platform/misc/a.ts': '' }, 'src/platform/misc/a.ts platform/misc/ is not a room'],
     ['a file at the root', { 'src/semaphore.ts': '' }, 'src/semaphore.ts lies at the root'],
     ['a crowded folder', Object.fromEntries([...'abcdefghijklmnopq'].map((name) => [`src/tasks/${name}.ts`, ''])), 'src/tasks 17 files'],
+    [
+      'a crowded room of the platform',
+      Object.fromEntries([...'abcdefghijklmnopq'].map((name) => [`src/platform/http/load/${name}.ts`, ''])),
+      'src/platform/http/load 17 files',
+    ],
+    [
+      'a crowded ground floor',
+      Object.fromEntries([...'abcdefghijklmnopq'].map((name) => [`src/platform/${name}.ts`, ''])),
+      'src/platform 17 files',
+    ],
     [
       'an if in the router of a room',
       { 'src/tasks/comments/router.ts': '\nif (1) {}' },
@@ -136,6 +147,22 @@ describe('the house rules', () => {
       'src/platform/http/procedures/rest.ts:1 the platform imports the feature tasks',
       'src/tasks/service.ts:1 imports src/router.ts',
     ])
+  })
+
+  test.each([
+    ['a room', 'src/platform/access/a.ts', 'src/platform/http/load/b.ts', 'access/ imports src/platform/http/load/b.ts'],
+    ['the ground floor', 'src/platform/a.ts', 'src/platform/time/b.ts', 'the ground floor imports src/platform/time/b.ts'],
+    ['a room within', 'src/platform/http/bodies/a.ts', 'src/platform/http/load/b.ts', 'http/bodies/ imports src/platform/http/load/b.ts'],
+    [
+      'a room of its own',
+      'src/platform/database/statements/a.ts',
+      'src/platform/database/b.ts',
+      'database/statements/ imports src/platform/database/b.ts',
+    ],
+  ])('let the imports of the platform run down only: %s', (_, lower, higher, expected) => {
+    const importing = (from: string, to: string) => found({ [from]: `import './${relative(dirname(from), to)}'`, [to]: '' })
+    expect(importing(higher, lower)).toEqual([])
+    expect(importing(lower, higher)).toEqual([`${lower}:1 ${expected}`])
   })
 
   test('name a cycle once, with its path', () => {
