@@ -15,8 +15,8 @@ import {
   stampAttempts,
 } from '../src/email/outbound/lease.ts'
 import { failedForAll } from '../src/email/outbound/outcome.ts'
-import { freePlaces, fullAccounts, hasRoom } from '../src/email/outbound/places.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
+import { freeSlots, fullAccounts, hasRoom } from '../src/email/outbound/slots.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
@@ -41,7 +41,7 @@ async function waiting(mails: number, integrations: object[]) {
   return account.id
 }
 
-const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 60, places: [], unreachedIds: [], ...load })
+const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 60, slots: [], unreachedIds: [], ...load })
 const passTime = (seconds: number) =>
   app.db.write(sql`
     update outbound_emails set leased_until = leased_until - ${seconds} * interval '1 second', attempted_at = attempted_at - ${seconds} * interval '1 second'`)
@@ -127,21 +127,21 @@ test('the integrations of an account take turns, and so do accounts', async () =
 
 test('an account gets at most twenty mails at once, and those it has under way count', async () => {
   const account = await waiting(12, [{ max_connections: 20 }, { max_connections: 20 }])
-  expect(await lease({ places: Array(15).fill({ accountId: account, isWaiting: false }) })).toHaveLength(5)
+  expect(await lease({ slots: Array(15).fill({ accountId: account, isWaiting: false }) })).toHaveLength(5)
   expect(await lease()).toHaveLength(19)
 })
 
 test('connections that wait for their server take no places, but their account comes last, and has no more than its share', async () => {
   const flood = await waiting(4, [{ max_connections: 20 }])
   const open = Array(200).fill({ accountId: flood, isWaiting: true })
-  expect(await lease({ places: open, fullAccountIds: [flood] })).toEqual([])
+  expect(await lease({ slots: open, fullAccountIds: [flood] })).toEqual([])
   const other = await waiting(1, [{}])
   await app.db.write(sql`update outbound_emails set due_at = created_at where account_id = ${flood}`)
-  expect((await lease({ places: open, limit: 1 })).map(({ account_id }) => account_id)).toEqual([other])
-  expect(await lease({ places: open })).toHaveLength(4)
-  expect([fullAccounts(open), freePlaces(open), hasRoom(open, flood)]).toEqual([[], 60, true])
+  expect((await lease({ slots: open, limit: 1 })).map(({ account_id }) => account_id)).toEqual([other])
+  expect(await lease({ slots: open })).toHaveLength(4)
+  expect([fullAccounts(open), freeSlots(open), hasRoom(open, flood)]).toEqual([[], 60, true])
   const half = Array(300).fill({ accountId: flood, isWaiting: true })
-  expect([fullAccounts(half), freePlaces(half), hasRoom(half, flood), hasRoom(half, other)]).toEqual([[flood], 60, false, true])
+  expect([fullAccounts(half), freeSlots(half), hasRoom(half, flood), hasRoom(half, other)]).toEqual([[flood], 60, false, true])
 })
 
 test('large mails that are with their servers leave memory for those of other accounts', () => {

@@ -85,7 +85,7 @@ describe('a mail with sendAt', () => {
     expect(status).toBe(202)
     const at = sendAt.slice(0, 19).replace('T', ' ')
     expect(body.comment.metadata).toMatchObject({ status: 'queued', sendAt: at })
-    expect(await leaseDue(systemContext(app.deps), { limit: 60, places: [], unreachedIds: [] })).toEqual([])
+    expect(await leaseDue(systemContext(app.deps), { limit: 60, slots: [], unreachedIds: [] })).toEqual([])
     await app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { name: 'Zenith' } })
     app.setClock(new Date(Date.now() + 3 * DAY + 1_000))
     await expect.poll(() => statusOf(body.id)).toBe('sent')
@@ -267,7 +267,7 @@ describe('cancelling', () => {
       const context = systemContext(app.deps)
       const [cancelled, leased] = await Promise.all([
         call('cancel', body.id),
-        leaseDue(context, { limit: 60, places: [], unreachedIds: [] }),
+        leaseDue(context, { limit: 60, slots: [], unreachedIds: [] }),
       ])
       const isLeasedHere = leased.some(({ comment_id }) => comment_id === body.id)
       if (cancelled.status === 200) {

@@ -4,10 +4,10 @@ import pg from 'pg'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Lease, leaseDue } from '../src/email/outbound/lease.ts'
 import { failedForAll, type Outcome } from '../src/email/outbound/outcome.ts'
-import { serverWait } from '../src/email/outbound/places.ts'
 import type { Sending } from '../src/email/outbound/prefetch.ts'
 import { sendInTurn } from '../src/email/outbound/sending.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
+import { serverWait } from '../src/email/outbound/slots.ts'
 import { openStamping } from '../src/email/outbound/stamping.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, type Sql, sql } from '../src/platform/database/database.ts'
@@ -43,7 +43,7 @@ async function leased({ integrations = 1, onRecords = [0, 1, 2] } = {}) {
     await app.as(account.keys.account).post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject: `mail ${index}` })
   }
   const mailsPerConnection = new Map(ids.map((id) => [id, 10]))
-  const leases = await leaseDue(context(), { limit: 60, places: [], unreachedIds: [], mailsPerConnection })
+  const leases = await leaseDue(context(), { limit: 60, slots: [], unreachedIds: [], mailsPerConnection })
   expect(leases).toHaveLength(3)
   const [{ smtp_integration_id: integrationId, account_id: accountId }] = leases as [Lease]
   const place = { integrationId, accountId, isWaiting: false, characters: 0 }

@@ -119,8 +119,8 @@ export async function count(db: Database, buckets: readonly Bucket[], now: Date)
   const known = Math.max(...buckets.map((one) => secondsUntil(fullUntil.get(keyOf(one)), one, now)))
   if (known > 0) return known
   const judged = await db.write<Judged>(labelled('auth:throttle', counting(buckets, now)))
-  for (const { place, wait } of judged) {
-    const one = buckets[place]
+  for (const { nth, wait } of judged) {
+    const one = buckets[nth]
     if (one && wait > 0) fullUntil.set(keyOf(one), now.getTime() + wait * 1000)
   }
   const waitSeconds = Math.max(...judged.map(({ wait }) => wait))
@@ -129,7 +129,7 @@ export async function count(db: Database, buckets: readonly Bucket[], now: Date)
 
 /** Another request has added the row of a bucket in the meantime: what it counted is only seen by a new statement. */
 async function countMissed(db: Database, buckets: readonly Bucket[], judged: Judged[], now: Date): Promise<number> {
-  const isMissed = (_: Bucket, index: number) => judged.some(({ place, is_missed }) => place === index && is_missed)
+  const isMissed = (_: Bucket, index: number) => judged.some(({ nth, is_missed }) => nth === index && is_missed)
   const missed = buckets.filter(isMissed)
   if (!missed.length) return 0
   const waitSeconds = await count(db, missed, now)
@@ -149,7 +149,7 @@ function secondsUntil(time: number | undefined, { longestWaitSeconds }: Pace, no
 
 interface Judged {
   /** The index of the bucket. */
-  place: number
+  nth: number
   /** Seconds until the bucket admits an attempt; 0 or less if it does now. */
   wait: number
   /** Whether the attempt was admitted, but not counted against this bucket. */
@@ -167,7 +167,7 @@ function counting(buckets: readonly Bucket[], now: Date): Sql {
       ${one.longestWaitSeconds}::float8, ${one.forgetSeconds}::float8, ${mostFailures(one)}::float8)`,
   )
   return sql`
-    with asked (id, place, free, first_wait, longest_wait, forget, most) as (values ${join(asked)}),
+    with asked (id, nth, free, first_wait, longest_wait, forget, most) as (values ${join(asked)}),
     stored as (
       select id, failures, failed_at from sign_in_failures where id in (select id from asked) order by id for update
     ),
@@ -194,7 +194,7 @@ function counting(buckets: readonly Bucket[], now: Date): Sql {
       select id, 1, ${at} from judged where stored is null and not exists (select from judged where wait > 0) order by id
       on conflict do nothing returning id
     )
-    select place, wait, stored is null and not exists (select from added a where a.id = judged.id) as is_missed from judged`
+    select nth, wait, stored is null and not exists (select from added a where a.id = judged.id) as is_missed from judged`
 }
 
 /** Further failures would not make the delay longer, only the time until they are forgotten. */

@@ -31,7 +31,7 @@ export interface FileColumn {
   field: FieldDef | null
 }
 
-/** The columns of a file whose fields are known by their place. @param ids null for a column that is ignored */
+/** The columns of a file whose fields are known by their position. @param ids null for a column that is ignored */
 export function chosenColumns(
   { fields }: TableDef,
   { number: row, cells }: Row,

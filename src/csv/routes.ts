@@ -26,7 +26,7 @@ import type { ReceivedBytes } from '../platform/stored-files/received-bytes.ts'
 import { exportRecords } from './export.ts'
 import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'
-import { inPlace, isWorkbook, removeUnlessTaken, storeSheet, withReceived } from './imports/receive.ts'
+import { inSlot, isWorkbook, removeUnlessTaken, storeSheet, withReceived } from './imports/receive.ts'
 import { guessTable, importLater, importTable } from './imports/start-import.ts'
 import { tooLarge } from './reader.ts'
 import { ImportQuery, NewTableQuery } from './schema.ts'
@@ -131,7 +131,7 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
     }
     const beforeCommit = async () => requireNoLess((await grantedAgain(request, IMPORT)).role, table.role)
     const importing = () => importRecords(context, table, bytes, { maxBytes, beforeCommit })
-    const { value, ignored = [] } = await inPlace(context.db, table.account_id, importing)
+    const { value, ignored = [] } = await inSlot(context.db, table.account_id, importing)
     reply.headers(headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }))
     return value
   })

@@ -9,8 +9,8 @@ import { forgetMail, removeOldMail } from './retention.ts'
 export const emailWorks: Work[] = [
   // Two workers, which take many of these short jobs at once: a fetch costs more than such a job.
   work(sendEmail, wakeDispatcher, { concurrency: 40, batchSize: 20, start: startDispatcher }),
-  // Only the first message of a flood has priority 0 (turns.ts), so it takes one reserved place at most. With more workers for the other
-  // places each of them would fetch fewer messages, and a fetch costs PostgreSQL more than reading a message.
+  // Only the first message of a flood has priority 0 (turns.ts), so it takes one reserved slot at most. With more workers for the other
+  // slots each of them would fetch fewer messages, and a fetch costs PostgreSQL more than reading a message.
   work(receiveEmail, receive, { concurrency: 10, reserved: 2, batchSize: 4 }),
   work(receiveLargeEmail, receive, { concurrency: 3, reserved: 2 }),
   work(receiveWaiting, queueWaiting, { concurrency: 1, cron: '29 * * * *' }),

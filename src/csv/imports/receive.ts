@@ -29,17 +29,17 @@ export async function withReceived(
   { source, maxBytes }: { source: AsyncIterable<Uint8Array>; maxBytes: number },
   work: (file: ReceivedBytes) => Promise<object>,
 ): Promise<object> {
-  return inPlace(context.db, accountId, async () => {
+  return inSlot(context.db, accountId, async () => {
     const file = await receiveBytes(context.storage, source, { name: 'import.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
     return removeUnlessTaken(context, file, () => work(file))
   })
 }
 
 /**
- * Receives a file in one of the places of the account. A file that is imported while it arrives holds a connection to the database.
+ * Receives a file in one of the slots of the account. A file that is imported while it arrives holds a connection to the database.
  * @throws AppError 503 when the account sends too many files at once
  */
-export async function inPlace<T>(db: Database, accountId: number, receive: () => Promise<T>): Promise<T> {
+export async function inSlot<T>(db: Database, accountId: number, receive: () => Promise<T>): Promise<T> {
   const leave = enter(db, accountId)
   try {
     return await receive()

@@ -1,6 +1,6 @@
 /**
  * The order in which messages are read, so that a flood delays only itself. The accounts take turns, and so do the senders of an account.
- * Some places are only for messages of an account and a sender that have no other message waiting (jobs.ts).
+ * Some slots are only for messages of an account and a sender that have no other message waiting (jobs.ts).
  */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time/time.ts'

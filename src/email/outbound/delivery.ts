@@ -21,8 +21,8 @@ import { patienceEnd } from './faults.ts'
 import { endLease, type Lease, LeaseLost, releaseLeases } from './lease.ts'
 import type { LoadedMail } from './loading.ts'
 import { failedForAll, isReached, type Outcome } from './outcome.ts'
-import type { ServerWait } from './places.ts'
 import type { Settling } from './settling.ts'
+import type { ServerWait } from './slots.ts'
 import type { Stamping } from './stamping.ts'
 
 /** Records the steps of the attempts of a connection. */

@@ -7,11 +7,11 @@ import { type Database, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
 import { memo } from '../../platform/memo.ts'
 import { type Lease, leaseDue, leaseNext, makeDue, RENEW_MS, renewLeases } from './lease.ts'
-import { freePlaces, fullAccounts, hasRoom, serverWait } from './places.ts'
 import type { Sending } from './prefetch.ts'
 import { sendEmail } from './queue.ts'
 import { sendInTurn } from './sending.ts'
 import { openSettling } from './settling.ts'
+import { freeSlots, fullAccounts, hasRoom, serverWait } from './slots.ts'
 import { openStamping } from './stamping.ts'
 
 /** How often a process looks for emails without being woken: retries, and those that another process or the rate has left. */
@@ -95,10 +95,10 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   /** @returns false if it has found no emails to send */
   async function takeUp(): Promise<boolean> {
     const open = [...underway.keys()]
-    const limit = freePlaces(open)
+    const limit = freeSlots(open)
     if (limit <= 0) return true
     const fullAccountIds = fullAccounts(open)
-    const leases = await leaseDue(context(), { limit, places: open, fullAccountIds, unreachedIds: [...unreached], mailsPerConnection })
+    const leases = await leaseDue(context(), { limit, slots: open, fullAccountIds, unreachedIds: [...unreached], mailsPerConnection })
     for (const leased of Map.groupBy(leases, ({ lease }) => lease).values()) {
       const sending = sendingOf(leased as [Lease, ...Lease[]])
       underway.set(sending, send(sending))

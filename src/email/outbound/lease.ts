@@ -10,7 +10,7 @@ import { labelled } from '../../platform/database/statements/statement.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import { DEFAULT_MAX_CONNECTIONS } from '../schema.ts'
 import { patienceEnd } from './faults.ts'
-import { PER_ACCOUNT, type Place } from './places.ts'
+import { PER_ACCOUNT, type Slot } from './slots.ts'
 
 /** A leased email. Of two workers that believe to have leased it, only the one whose number is stored may hand it over. */
 export interface Lease {
@@ -27,7 +27,7 @@ interface Load {
   /** How many connections this process can take. */
   limit: number
   /** The connections that this process has. */
-  places: readonly Place[]
+  slots: readonly Slot[]
   /** The accounts that get no more connections for now. */
   fullAccountIds?: readonly number[]
   /** The integrations whose server was not reached last time: they get one connection until it is. */
@@ -68,7 +68,7 @@ export async function leaseDue({ db, now, transaction }: Context, load: Load): P
 const claim = (db: Database) => db.write(labelled('claim-mails', sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`))
 
 /** The integrations are found one by one in the index, because one of them can have a hundred thousand emails waiting. */
-const leasing = (now: Date, { limit, places, fullAccountIds = [], unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
+const leasing = (now: Date, { limit, slots, fullAccountIds = [], unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
   with recursive integrations (id) as (
     (select smtp_integration_id from outbound_emails where due_at is not null order by smtp_integration_id limit 1)
     union all
@@ -101,19 +101,19 @@ const leasing = (now: Date, { limit, places, fullAccountIds = [], unreachedIds, 
     from due group by 1, 2, 3
   ), turns as (
     select d.comment_ids, d.due_at,
-      coalesce(b.used, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as place,
+      coalesce(b.used, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as slot,
       coalesce(b.waiting, 0) as waiting
     from by_connection d
     left join (
       select account_id, count(*) filter (where not is_waiting) as used, count(*) filter (where is_waiting) as waiting
-      from unnest(${places.map(({ accountId }) => accountId)}::int[], ${places.map(({ isWaiting }) => isWaiting)}::boolean[])
+      from unnest(${slots.map(({ accountId }) => accountId)}::int[], ${slots.map(({ isWaiting }) => isWaiting)}::boolean[])
         b (account_id, is_waiting)
       group by 1
     ) b using (account_id)
     where account_id <> all(${fullAccountIds}::int[])
   ), taken as materialized (
     select comment_ids, (random() * 2147483646)::int as lease
-    from turns where place <= ${PER_ACCOUNT} order by place + waiting, due_at, comment_ids limit ${limit}
+    from turns where slot <= ${PER_ACCOUNT} order by slot + waiting, due_at, comment_ids limit ${limit}
   ), locked as materialized (
     -- All workers wait for this statement, so it leaves out an email that a cancel or the end of an attempt has locked.
     select o.comment_id, t.lease from (select lease, unnest(comment_ids) as comment_id from taken) t

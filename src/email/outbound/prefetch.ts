@@ -3,10 +3,10 @@ import type { Context } from '../../platform/context.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
 import { type Lease, releaseLeases } from './lease.ts'
 import { type LoadedMail, loadFirst, recordKey } from './loading.ts'
-import type { Place } from './places.ts'
+import type { Slot } from './slots.ts'
 
 /** Leased emails of an integration that share a connection. */
-export interface Sending extends Place {
+export interface Sending extends Slot {
   integrationId: number
   /** The leases that are not ended yet, and have to be renewed. */
   held: Set<Lease>

@@ -42,12 +42,12 @@ export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true;
 const SUPERVISE_SECONDS = 5
 
 /** How many jobs of a queue run at once in a process. */
-export interface WorkPlaces {
+export interface WorkSlots {
   concurrency: number
-  /** How many jobs of these must have priority 0 or above: low priorities never take the reserved places. */
+  /** How many jobs of these must have priority 0 or above: low priorities never take the reserved slots. */
   reserved?: number
   /**
-   * How many jobs one statement fetches for places that are not reserved, which makes many short jobs cheaper. The next batch is fetched
+   * How many jobs one statement fetches for slots that are not reserved, which makes many short jobs cheaper. The next batch is fetched
    * when all jobs of this one have ended.
    */
   batchSize?: number
@@ -68,7 +68,7 @@ export interface Jobs {
   /** Whether the queue can be used. */
   isReady(): Promise<boolean>
   /** Starts workers. */
-  work<Data extends object>(queue: Queue<Data>, places: WorkPlaces, work: (data: Data) => Promise<void>): Promise<void>
+  work<Data extends object>(queue: Queue<Data>, slots: WorkSlots, work: (data: Data) => Promise<void>): Promise<void>
   /** Enqueues a job on a schedule. @param cron five fields, in UTC */
   schedule(queue: Queue, cron: string): Promise<void>
   /** Registers what is to be stopped before the workers are. */
@@ -153,11 +153,11 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     async work(queue, { concurrency, reserved = 0, batchSize = 1 }, work) {
       const workers = new WakeUps()
       wakeUps.set(queue.name, workers)
-      for (let place = 0; place < concurrency; place += place < reserved ? 1 : batchSize) {
+      for (let slot = 0; slot < concurrency; slot += slot < reserved ? 1 : batchSize) {
         let worker = ''
-        const ownWakeUps = workers.add(() => boss.notifyWorker(worker), { isReserved: place < reserved })
+        const ownWakeUps = workers.add(() => boss.notifyWorker(worker), { isReserved: slot < reserved })
         const polling = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10, perJobResults: true } as const
-        const taking = place < reserved ? { batchSize: 1, minPriority: 0 } : { batchSize }
+        const taking = slot < reserved ? { batchSize: 1, minPriority: 0 } : { batchSize }
         worker = await boss.work(queue.name, { ...polling, ...taking }, async (jobs) => {
           const run = async ({ id, data }: { id: string; data: unknown }): Promise<JobResult> => {
             try {

@@ -2,9 +2,9 @@
 
 import { type Context, type Deps, systemContext } from '../context.ts'
 import { jobSeconds } from './metrics.ts'
-import type { Jobs, Queue, WorkPlaces } from './queue.ts'
+import type { Jobs, Queue, WorkSlots } from './queue.ts'
 
-export interface Work extends WorkPlaces {
+export interface Work extends WorkSlots {
   queue: Queue
   /** A schedule that also enqueues jobs: five fields, in UTC. */
   cron?: string
@@ -24,9 +24,9 @@ export function work<Data extends object>(
 
 /** Starts all workers of this process. */
 export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs = deps.jobs): Promise<void> {
-  for (const { queue, cron, run, start, ...places } of works) {
+  for (const { queue, cron, run, start, ...slots } of works) {
     if (start) jobs.beforeStop(start(deps))
-    await jobs.work(queue, places, async (data) => {
+    await jobs.work(queue, slots, async (data) => {
       const log = deps.log.child({ queue: queue.name })
       const startedAt = performance.now()
       let outcome = 'failed'

@@ -1,5 +1,5 @@
 /**
- * With PROCESSES, several processes share one port. What each keeps in its own memory, such as places, counts and connections, is divided
+ * With PROCESSES, several processes share one port. What each keeps in its own memory, such as slots, counts and connections, is divided
  * among them, so that the limits hold for all of them together.
  */
 import cluster from 'node:cluster'
@@ -10,7 +10,7 @@ interface Membership {
   count: number
 }
 
-/** The variable that tells a process its place, such as `2/4`. */
+/** The variable that tells a process which one it is, such as `2/4`. */
 export const PROCESS_VARIABLE = 'GRIDPOST_PROCESS'
 
 /** Undefined for a process that has no supervisor. */

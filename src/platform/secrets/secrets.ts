@@ -179,7 +179,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 
 /**
  * Who waits for a password to be hashed. Strangers may fill only a part of the queue, so that people who have shown a proof of another
- * kind (a known device, a session, a link that was mailed to them) still find a place during an attack.
+ * kind (a known device, a session, a link that was mailed to them) still find a slot during an attack.
  */
 export type HashingCaller = 'stranger' | 'known'
 

@@ -20,8 +20,8 @@ const SYNC_PATIENCE = 4
 export function folderStorage(folder: string, limitMs: number, folders: number): Storage {
   const calls = new FolderCalls(limitMs, folders)
   // Files are spread over 256 folders, because a folder with a million entries is slow to list and to back up.
-  const placeOf = (path: string) => join(folder, createHash('sha256').update(path).digest('hex').slice(0, 2), path)
-  const remove = (place: string) => calls.run(() => rm(place, { force: true }))
+  const fullPathOf = (path: string) => join(folder, createHash('sha256').update(path).digest('hex').slice(0, 2), path)
+  const remove = (fullPath: string) => calls.run(() => rm(fullPath, { force: true }))
   /**
    * True once this process has found or made the folder. If it is gone later, its disk probably is: a new folder would be on another disk,
    * where the files are hidden as soon as the disk is back.
@@ -47,21 +47,21 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
   return {
     host: 'local',
     async write(path, bytes, { isTemporary = false } = {}) {
-      const place = placeOf(path)
-      const unfinished = `${place}.${randomBytes(6).toString('hex')}~`
+      const fullPath = fullPathOf(path)
+      const unfinished = `${fullPath}.${randomBytes(6).toString('hex')}~`
       try {
         await writeFile(calls, unfinished, bytes, makePart)
-        await calls.run(() => rename(unfinished, place).then(known))
+        await calls.run(() => rename(unfinished, fullPath).then(known))
       } catch (error) {
         // A folder that does not answer now would not delete the file either: the clean-up does.
         if (!(error instanceof NoAnswer)) await remove(unfinished)
         throw error
       }
-      if (!isTemporary) await syncFolder(calls, dirname(place))
+      if (!isTemporary) await syncFolder(calls, dirname(fullPath))
     },
-    keep: (path) => syncFolder(calls, dirname(placeOf(path))),
+    keep: (path) => syncFolder(calls, dirname(fullPathOf(path))),
     async read(path, range) {
-      const file = await calls.run(() => open(placeOf(path)).catch(ifAbsent), { onLate: (late) => late?.close().catch(() => {}) })
+      const file = await calls.run(() => open(fullPathOf(path)).catch(ifAbsent), { onLate: (late) => late?.close().catch(() => {}) })
       if (!file) return absent()
       known(file)
       const bytes = new FolderBytes(file, calls, range)
@@ -70,11 +70,11 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
       return bytes
     },
     async size(path) {
-      const found = await calls.run(() => stat(placeOf(path)).catch(ifMissing(null)))
+      const found = await calls.run(() => stat(fullPathOf(path)).catch(ifMissing(null)))
       return found ? known(found).size : absent()
     },
     async move(from, to) {
-      const [source, target] = [placeOf(from), placeOf(to)]
+      const [source, target] = [fullPathOf(from), fullPathOf(to)]
       const isMoved = () => calls.run(() => rename(source, target).then(() => true, ifMissing(false)))
       // Either the source or the folder of the target may be missing.
       const isThere = (await isMoved()) || (await makePart(dirname(target)).then(isMoved))
@@ -82,15 +82,15 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
       if (isThere) await syncFolder(calls, dirname(target))
       return isThere
     },
-    remove: (path) => remove(placeOf(path)),
+    remove: (path) => remove(fullPathOf(path)),
     async *list(prefix, before) {
-      for await (const place of filesOf(calls, folder, before)) {
-        const path = basename(place)
+      for await (const fullPath of filesOf(calls, folder, before)) {
+        const path = basename(fullPath)
         if (path.startsWith(prefix) && isPath(path)) yield path
       }
     },
     async removeUnfinished(before) {
-      for await (const place of filesOf(calls, folder, before)) if (place.endsWith('~')) await remove(place)
+      for await (const fullPath of filesOf(calls, folder, before)) if (fullPath.endsWith('~')) await remove(fullPath)
     },
     link: async () => null,
     async check() {
@@ -116,11 +116,11 @@ function ifAbsent(error: NodeJS.ErrnoException): null {
 /** Writes a new file durably. */
 async function writeFile(
   calls: FolderCalls,
-  place: string,
+  fullPath: string,
   bytes: Uint8Array | Readable,
   makePart: (part: string) => Promise<void>,
 ): Promise<void> {
-  const file = await openNew(calls, place, makePart)
+  const file = await openNew(calls, fullPath, makePart)
   try {
     await pipeline(piecesOf(bytes), bytesTo(file, calls, bytes instanceof Readable))
     await calls.run(() => file.sync(), { patience: SYNC_PATIENCE })
@@ -134,25 +134,25 @@ async function writeFile(
 }
 
 /** Opens a new file, and makes its folder if it is the first in it. */
-async function openNew(calls: FolderCalls, place: string, makePart: (part: string) => Promise<void>): Promise<FileHandle> {
-  const opened = () => calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
+async function openNew(calls: FolderCalls, fullPath: string, makePart: (part: string) => Promise<void>): Promise<FileHandle> {
+  const opened = () => calls.run(() => open(fullPath, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
   try {
     return await opened()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    await makePart(dirname(place))
+    await makePart(dirname(fullPath))
     return opened()
   }
 }
 
 /** The files of a folder storage that were written before the instant. */
 async function* filesOf(calls: FolderCalls, folder: string, before: Date): AsyncGenerator<string> {
-  const namesIn = (place: string) => calls.run(() => readdir(place).catch(ifMissing<string[]>([])))
+  const namesIn = (path: string) => calls.run(() => readdir(path).catch(ifMissing<string[]>([])))
   for (const part of await namesIn(folder)) {
     for (const name of await namesIn(join(folder, part))) {
-      const place = join(folder, part, name)
-      const writtenAt = await calls.run(() => stat(place).then(({ mtime }) => mtime, ifMissing(undefined)))
-      if (writtenAt && writtenAt < before) yield place
+      const fullPath = join(folder, part, name)
+      const writtenAt = await calls.run(() => stat(fullPath).then(({ mtime }) => mtime, ifMissing(undefined)))
+      if (writtenAt && writtenAt < before) yield fullPath
     }
   }
 }

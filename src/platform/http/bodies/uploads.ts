@@ -269,7 +269,7 @@ export function leastFileBytes(request: FastifyRequest): number {
 
 const statedBytes = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0)
 
-/** A body takes a place only when many bytes have arrived, so a connection that announces a large body and sends nothing holds none. */
+/** A body takes a slot only when many bytes have arrived, so a connection that announces a large body and sends nothing holds none. */
 async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<ReceivingOptions, 'admitLarge'>): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of chunks) {
@@ -280,5 +280,5 @@ async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<Rec
   }
 }
 
-/** The bytes of each body that are received without a place. */
+/** The bytes of each body that are received without a slot. */
 const FREE_BYTES = 256 * KB

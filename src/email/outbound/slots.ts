@@ -1,5 +1,5 @@
 /**
- * The places of connections in a process. A connection that waits for its server for longer than a moment gives its place to another one,
+ * The slots of connections in a process. A connection that waits for its server for longer than a moment gives its slot to another one,
  * so that servers that hang hold back no mail for others. Files and memory limit how many connections there are together.
  */
 
@@ -19,7 +19,7 @@ const MOMENT_MS = 500
 const MAX_CHARACTERS = 64 * 1_048_576
 
 /** A connection of an account. */
-export interface Place {
+export interface Slot {
   accountId: number
   /** True while the server is slow: the connection does not count among those in use. */
   isWaiting: boolean
@@ -35,19 +35,19 @@ export interface ServerWait {
   end(): void
 }
 
-/** @param onFreed called when a connection has begun to wait, and its place is free */
-export function serverWait(place: Place, onFreed: () => void): ServerWait {
+/** @param onFreed called when a connection has begun to wait, and its slot is free */
+export function serverWait(slot: Slot, onFreed: () => void): ServerWait {
   let timer: NodeJS.Timeout | undefined
   const end = () => {
     clearTimeout(timer)
-    place.isWaiting = false
-    place.characters = 0
+    slot.isWaiting = false
+    slot.characters = 0
   }
   const begin = (characters: number) => {
     end()
-    place.characters = characters
+    slot.characters = characters
     timer = setTimeout(() => {
-      place.isWaiting = true
+      slot.isWaiting = true
       onFreed()
     }, MOMENT_MS)
   }
@@ -55,14 +55,14 @@ export function serverWait(place: Place, onFreed: () => void): ServerWait {
 }
 
 /** How many connections the process can open now. */
-export const freePlaces = (open: readonly Place[]): number =>
+export const freeSlots = (open: readonly Slot[]): number =>
   Math.min(MAX_UNDERWAY - open.filter(({ isWaiting }) => !isWaiting).length, MAX_OPEN - open.length)
 
 /**
  * The accounts that have as many connections, or as many characters, as are still free in all: one account can have half of them, two a
  * third each, and so on. So there is always room for another account, however many servers hang.
  */
-export function fullAccounts(open: readonly Place[]): number[] {
+export function fullAccounts(open: readonly Slot[]): number[] {
   const byAccount = Map.groupBy(open, ({ accountId }) => accountId)
   const freeCharacters = MAX_CHARACTERS - charactersOf(open)
   return [...byAccount].flatMap(([accountId, own]) => {
@@ -73,10 +73,10 @@ export function fullAccounts(open: readonly Place[]): number[] {
   })
 }
 
-const charactersOf = (places: readonly Place[]) => places.reduce((sum, { characters = 0 }) => sum + characters, 0)
+const charactersOf = (slots: readonly Slot[]) => slots.reduce((sum, { characters = 0 }) => sum + characters, 0)
 
 /** True if no other connection waits for one of this account to end. */
-export const hasRoom = (open: readonly Place[], accountId: number): boolean =>
-  freePlaces(open) > 0 &&
+export const hasRoom = (open: readonly Slot[], accountId: number): boolean =>
+  freeSlots(open) > 0 &&
   !fullAccounts(open).includes(accountId) &&
-  open.filter((place) => place.accountId === accountId && !place.isWaiting).length < PER_ACCOUNT
+  open.filter((slot) => slot.accountId === accountId && !slot.isWaiting).length < PER_ACCOUNT
