@@ -114,7 +114,7 @@ test('answers a statement that is sent at the moment when its connection has bee
 
 test('gives up statements to a server that has gone without a word, and uses other connections', async () => {
   const proxy = await databaseProxy()
-  const db = openDatabase({ connectionString: proxy.url }, { size: 3, silentMs: 2_000 })
+  const db = openDatabase({ connectionString: proxy.url }, { size: 5, silentMs: 2_000 })
   const one = sql`select 1 as one`
   const read = () => db.read<{ one: number }>(shortRead('one', one))
   const isOne = async (rows: Promise<{ one: number }[]>) => expect(await rows).toEqual([{ one: 1 }])
