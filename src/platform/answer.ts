@@ -2,8 +2,8 @@
 
 /**
  * The result of a service whose value is a row with a version, or that may ignore inputs because of a rule. Other services return the
- * plain value. Over HTTP, `answering` (http/procedures/trpc.ts) sends `value` as the body and the other properties as headers; jobs, scripts and
- * services read the properties.
+ * plain value. Over HTTP, `answering` (http/procedures/trpc.ts) sends `value` as the body and the other properties as headers; jobs,
+ * scripts and services read the properties.
  */
 export interface Answer<T> {
   value: T
