@@ -28,7 +28,7 @@ import { mountRest } from './platform/http/procedures/rest.ts'
 import { callsIn, mountRpc, RPC_BODY_LIMIT } from './platform/http/procedures/rpc.ts'
 import { logOnDemand } from './platform/http/request-log.ts'
 import { traceRequests } from './platform/http/traces.ts'
-import { ownPart } from './platform/processes/own-part.ts'
+import { perProcess } from './platform/processes/per-process.ts'
 import { appRouter, mountRoutes } from './router.ts'
 
 declare module 'fastify' {
@@ -47,7 +47,7 @@ declare module 'fastify' {
 
 /** @param times limits for slow clients that differ; tests shorten them */
 export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): Promise<FastifyInstance> {
-  const limits = { ...CLIENT_LIMITS, maxConnections: ownPart(deps.settings.maxConnections), ...times }
+  const limits = { ...CLIENT_LIMITS, maxConnections: perProcess(deps.settings.maxConnections), ...times }
   const app = createApp(deps, limits)
   limitPipelining(app)
   traceRequests(app)

@@ -34,7 +34,7 @@ import { openJobs } from './platform/jobs/queue.ts'
 import { queueSchema } from './platform/jobs/queue-schema.ts'
 import { openMailer } from './platform/mail/mailer.ts'
 import { type Metric, type Metrics, openMetrics } from './platform/metrics/metrics.ts'
-import { ownPart } from './platform/processes/own-part.ts'
+import { perProcess } from './platform/processes/per-process.ts'
 import { recordSecretKey } from './platform/secrets/secret-key-uses.ts'
 import { openStorage } from './platform/storage/open-storage.ts'
 import { isTracing } from './platform/tracing/tracing.ts'
@@ -100,7 +100,7 @@ export async function openDeps(
     await sweepTemporaryFiles(settings.dataDir)
     await deploy(connection, { prepare: queueSchema(queues), log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
-    const [size, observe] = [ownPart(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
+    const [size, observe] = [perProcess(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
     const silentMs = overrides.databaseSilentMs
     const nodes = openNodes(connection, { size, observe, silentMs, log })
     closers.push(() => nodes.close())
@@ -121,7 +121,7 @@ export async function openDeps(
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
     const clock = overrides.clock ?? (() => new Date())
-    const feed = openFeed(db, { log, clock, maxStreams: ownPart(settings.streamsPerCaller), settled: replicas?.settled })
+    const feed = openFeed(db, { log, clock, maxStreams: perProcess(settings.streamsPerCaller), settled: replicas?.settled })
     closers.push(() => feed.close())
     const deps: Deps = {
       db,

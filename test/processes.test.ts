@@ -1,7 +1,7 @@
 /** Several processes on one port behave as one: limits, sessions, events, files and metrics. */
 import { afterAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
-import { ownPart } from '../src/platform/processes/own-part.ts'
+import { perProcess } from '../src/platform/processes/per-process.ts'
 import { readSettings } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
 import { type Connection, endAll, type Received, startProcesses } from './support/processes.ts'
@@ -163,12 +163,12 @@ test('adds up the metrics of both, whichever is asked', async () => {
 
 test('divides what is kept in memory so that the parts add up to the whole', () => {
   const parts = (whole: number, count: number, least?: number) =>
-    Array.from({ length: count }, (_, index) => ownPart(whole, least, { number: index + 1, count }))
+    Array.from({ length: count }, (_, index) => perProcess(whole, least, { number: index + 1, count }))
   expect(parts(10, 2)).toEqual([5, 5])
   expect(parts(10, 4)).toEqual([3, 3, 2, 2])
   expect(parts(2, 3)).toEqual([1, 1, 1])
   expect(parts(10, 8, 2)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
-  expect(ownPart(7)).toBe(7)
+  expect(perProcess(7)).toBe(7)
 })
 
 test('refuses a number of processes that is none', () => {

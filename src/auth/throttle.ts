@@ -8,7 +8,7 @@ import { type Database, join, type Sql, sql } from '../platform/database/databas
 import { labelled } from '../platform/database/statements/statement.ts'
 import { AppError } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
-import { ownPart } from '../platform/processes/own-part.ts'
+import { perProcess } from '../platform/processes/per-process.ts'
 import { tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
 
@@ -90,7 +90,7 @@ const localState = memo((_: Database) => ({
   fullUntil: new BoundedMap<string, number>(10_000),
 }))
 
-const MOST_PENDING = ownPart(16)
+const MOST_PENDING = perProcess(16)
 
 const keyOf = ({ id }: Bucket) => id.toString('base64')
 

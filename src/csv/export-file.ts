@@ -14,7 +14,7 @@ import { type Database, recordsOf, type Sql, sql } from '../platform/database/da
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { notFound, tooBusy, unavailable } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
-import { ownPart } from '../platform/processes/own-part.ts'
+import { perProcess } from '../platform/processes/per-process.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
 import { type Export, exportRecords } from './export.ts'
 
@@ -28,7 +28,7 @@ export interface ExportFile {
 type Written = Pick<ExportFile, 'fileName' | 'bytes'> & Pick<Export, 'audit'>
 
 /** Slow readers keep their files, so this many of one account may take space on the disk of a process. */
-const MOST_OPEN = ownPart(20)
+const MOST_OPEN = perProcess(20)
 const openOf = memo((_: Database) => new Map<number, number>())
 
 /** With this many attempts without a lock, an export succeeds beside a script that changes the table now and then. */
@@ -119,7 +119,7 @@ async function write(context: Context, table: TableRef, viewId: number | undefin
 }
 
 /** Each has a connection of its own, outside of the pool. */
-const MOST_LOCKED = ownPart(2)
+const MOST_LOCKED = perProcess(2)
 const LOCK_WAIT_MS = 10_000
 const permits = memo((_: Database) => new Semaphore(MOST_LOCKED, tooBusy))
 

@@ -10,7 +10,7 @@ import { Semaphore } from '../platform/concurrency/semaphore.ts'
 import type { Database } from '../platform/database/database.ts'
 import { openListener } from '../platform/database/listener.ts'
 import { AppError, unavailable } from '../platform/errors.ts'
-import { ownPart } from '../platform/processes/own-part.ts'
+import { perProcess } from '../platform/processes/per-process.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { CHANNEL } from './log.ts'
 import { BATCH, type EventPosition, isAfter, lastPosition, positionOf, readEvents, type StoredEvent } from './order.ts'
@@ -77,7 +77,7 @@ const RETRY_MS = 1_000
 const HELD_BACK_MS = { first: 10, most: 250 }
 /** After sending, the feed pauses for longer than it took: events of that time are sent together, and requests are not delayed. */
 const REST = { leastMs: 60, factor: 3, mostMs: 120 }
-const REPLAYS_AT_ONCE = ownPart(4)
+const REPLAYS_AT_ONCE = perProcess(4)
 
 export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs = BEAT_MS }: FeedOptions): Feed {
   const streams = new Set<Stream>()

@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { AppError, unavailable } from '../../platform/errors.ts'
 import { memo } from '../../platform/memo.ts'
-import { ownPart } from '../../platform/processes/own-part.ts'
+import { perProcess } from '../../platform/processes/per-process.ts'
 import { type ReceivedBytes, receiveBytes } from '../../platform/stored-files/received-bytes.ts'
 import { tooLarge } from '../reader.ts'
 import { MAX_PACKED_MB, MAX_UNPACKED_MB, sheetAsCsv } from '../workbooks/workbook.ts'
@@ -15,7 +15,7 @@ const ZIP = Buffer.from([0x50, 0x4b, 0x03, 0x04])
 const OLD_OFFICE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
 /** The most files that a process receives from one account at once. A slow sender takes minutes. */
-const MOST_RECEIVED = ownPart(4)
+const MOST_RECEIVED = perProcess(4)
 const receivedOf = memo((_: Database) => new Map<number, number>())
 
 /**

@@ -3,7 +3,7 @@ import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/bytes/spool.ts
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, tooBusy } from '../../platform/errors.ts'
-import { ownPart } from '../../platform/processes/own-part.ts'
+import { perProcess } from '../../platform/processes/per-process.ts'
 import { MAX_HEADER_BYTES } from '../headers.ts'
 import { isAddressed, storeInbound } from './store.ts'
 
@@ -11,12 +11,12 @@ export const MAX_MAIL_BYTES = 25 * 1_048_576
 
 const MB = 1_048_576
 /** The memory for messages that are arriving: in all, and for those from one address. */
-const memory = new SpoolMemory(ownPart(32 * MB), ownPart(8 * MB))
+const memory = new SpoolMemory(perProcess(32 * MB), perProcess(8 * MB))
 
 const LARGE_BYTES = MB
 /** The database driver makes two more copies of a message, so a process stores only a few messages at once that are not small. */
-const spooledMails = new Semaphore(ownPart(16), () => tooBusy({ retryAfterSeconds: 30 }))
-const largeMails = new Semaphore(ownPart(2), () => tooBusy({ retryAfterSeconds: 30 }))
+const spooledMails = new Semaphore(perProcess(16), () => tooBusy({ retryAfterSeconds: 30 }))
+const largeMails = new Semaphore(perProcess(2), () => tooBusy({ retryAfterSeconds: 30 }))
 const WAIT_MS = 30_000
 
 /**

@@ -1,6 +1,6 @@
 /** Records the opens of mails after their requests were answered, so that the time of an answer says nothing about its token. */
 import type { Deps } from '../../platform/context.ts'
-import { ownPart } from '../../platform/processes/own-part.ts'
+import { perProcess } from '../../platform/processes/per-process.ts'
 import { lostOpens } from '../metrics.ts'
 import { isToken, type PixelRequest, recordOpens, type SeenOpen } from './opens.ts'
 
@@ -12,7 +12,7 @@ export interface OpenRecorder {
 }
 
 /** Anyone may request the image, so a process keeps no more than this; further opens are lost and counted. */
-const MOST_WAITING = ownPart(5_000)
+const MOST_WAITING = perProcess(5_000)
 /** How many are looked up in one statement. */
 const AT_ONCE = 100
 /** While the database is away, opens wait for about half a minute. */

@@ -2,13 +2,13 @@
 import pg from 'pg'
 import { currentAccount } from '../concurrency/current-account.ts'
 import { FairQueue, type Slot } from '../concurrency/fair-queue.ts'
-import { ownPart } from '../processes/own-part.ts'
+import { perProcess } from '../processes/per-process.ts'
 import { cutConnection } from './statements/silent-connections.ts'
 
 type Connected = Parameters<typeof pg.Pool.prototype.connect>[0]
 
 /** Connections that an account leaves to others. */
-const KEPT_FREE = ownPart(2)
+const KEPT_FREE = perProcess(2)
 /** More of an account cannot be served in time. */
 const MOST_WAITING = 500
 const WAIT_MS = 2_000

@@ -7,7 +7,7 @@ import { memo } from '../memo.ts'
 import type { Observer } from '../metrics/durations.ts'
 import { duration, METRICS_TYPE, type Metric, type Metrics } from '../metrics/metrics.ts'
 import { metricsOfAll } from '../processes/member.ts'
-import { membership } from '../processes/own-part.ts'
+import { membership } from '../processes/per-process.ts'
 import type { PlainOperation } from './openapi/document.ts'
 
 const requests = duration({

@@ -1,7 +1,7 @@
 /** The log of a process: JSON lines on standard output. */
 import pino from 'pino'
 import type { Deps } from '../context.ts'
-import { membership } from './own-part.ts'
+import { membership } from './per-process.ts'
 
 /** Of several processes, each says which one it is. */
 export function openLog({ logLevel }: Pick<Deps['settings'], 'logLevel'>): Deps['log'] {

@@ -6,7 +6,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { FastifyBaseLogger } from 'fastify'
 import { CombinedMetrics, type Source } from './combined-metrics.ts'
 import type { ToProcess, ToSupervisor } from './messages.ts'
-import { PROCESS_VARIABLE } from './own-part.ts'
+import { PROCESS_VARIABLE } from './per-process.ts'
 import { CANNOT_START, StartError } from './start-error.ts'
 import { passOnUnaccepted } from './unaccepted-connections.ts'
 

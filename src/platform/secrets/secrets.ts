@@ -15,7 +15,7 @@ import type { SecretKeys } from '../../settings.ts'
 import { Semaphore } from '../concurrency/semaphore.ts'
 import { tooBusy } from '../errors.ts'
 import { memo } from '../memo.ts'
-import { ownPart } from '../processes/own-part.ts'
+import { perProcess } from '../processes/per-process.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
 
@@ -218,9 +218,9 @@ const NOBODYS_HASH = [
 type Cost = { memory: number; passes: number; parallelism: number }
 
 /** The thread pool has four threads, which files and DNS need too, and each hash takes 19 MiB: two at a time. */
-const hashing = new Semaphore(ownPart(2))
+const hashing = new Semaphore(perProcess(2))
 /** A hash takes some 40 ms, so the last in the queue waits about a second. */
-const MOST_WAITING: Record<HashingCaller, number> = { stranger: ownPart(32), known: ownPart(64) }
+const MOST_WAITING: Record<HashingCaller, number> = { stranger: perProcess(32), known: perProcess(64) }
 
 /** Lets a request fail before it costs a query. @throws AppError 503 with Retry-After if too many others wait */
 export function refuseIfHashingIsBusy(caller: HashingCaller): void {

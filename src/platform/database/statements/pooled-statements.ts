@@ -1,7 +1,7 @@
 /** The connections of a pool, and statements on them: with which settings they are opened, and how a caller cancels a long one. */
 import pg from 'pg'
 import { FairQueue } from '../../concurrency/fair-queue.ts'
-import { ownPart } from '../../processes/own-part.ts'
+import { perProcess } from '../../processes/per-process.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { hasTooManyPrepared, type Named, type NamedTrailingRead, type PageLimit, runPrepared, runPrinted } from './prepared-statements.ts'
@@ -11,7 +11,7 @@ import { runPrintedThen } from './statement-groups.ts'
 
 export const MAX_LIFETIME_SECONDS = 600
 /** Connections that queries never take, so that writes and short reads always find one. */
-const KEPT_FREE = ownPart(2)
+const KEPT_FREE = perProcess(2)
 /** A query that waits for a slot holds no connection, so it may wait longer than a write waits for a connection. */
 const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000 }
 

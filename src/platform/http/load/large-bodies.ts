@@ -6,14 +6,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { FairQueue, type Slot } from '../../concurrency/fair-queue.ts'
 import { tooBusy, unavailable } from '../../errors.ts'
-import { ownPart } from '../../processes/own-part.ts'
+import { perProcess } from '../../processes/per-process.ts'
 
 /** The most that is read of a body before its caller is known: strangers could otherwise fill the memory with unfinished bodies. */
 export const STRANGER_BODY_LIMIT = 65_536
 /** A body larger than this is a large one. */
 export const LARGE_BYTES = 4 * 1_048_576
-const LARGE_AT_ONCE = ownPart(6, 2)
-const LARGE_OF_ACCOUNT = Math.max(1, LARGE_AT_ONCE - ownPart(2))
+const LARGE_AT_ONCE = perProcess(6, 2)
+const LARGE_OF_ACCOUNT = Math.max(1, LARGE_AT_ONCE - perProcess(2))
 const MOST_WAITING = 100
 const WAIT_MS = 30_000
 
@@ -21,8 +21,8 @@ export const openLargeBodies = () =>
   new FairQueue({ slots: LARGE_AT_ONCE, slotsOfAccount: LARGE_OF_ACCOUNT, mostWaiting: MOST_WAITING, waitMs: WAIT_MS })
 
 /** There are enough slots that no account waits for another one. */
-const UPLOADS_AT_ONCE = ownPart(1_024)
-const UPLOADS_OF_ACCOUNT = ownPart(6)
+const UPLOADS_AT_ONCE = perProcess(1_024)
+const UPLOADS_OF_ACCOUNT = perProcess(6)
 /** An upload waits longer than other bodies, because the uploads that hold the slots of its account may be slow. */
 const UPLOAD_WAIT_MS = 120_000
 

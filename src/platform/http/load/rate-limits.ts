@@ -5,7 +5,7 @@ import { Batches } from '../../concurrency/batches.ts'
 import { type Database, sql } from '../../database/database.ts'
 import { isOutage } from '../../database/database-errors.ts'
 import { labelled } from '../../database/statements/statement.ts'
-import { ownPart } from '../../processes/own-part.ts'
+import { perProcess } from '../../processes/per-process.ts'
 import { formatInstant } from '../../time/time.ts'
 import { openAddressWindows } from './address-windows.ts'
 
@@ -56,7 +56,7 @@ declare module '../../context.ts' {
 
 export function createLimits(db: Database, { perMinute, perHour }: { perMinute: number; perHour: number }): Limits {
   const windows = new Map<string, Window>()
-  const addressLimit = ownPart(Math.ceil(perMinute / PERSONAL_PART))
+  const addressLimit = perProcess(Math.ceil(perMinute / PERSONAL_PART))
   const takeAddress = openAddressWindows(addressLimit)
   /** The seconds and the most requests of each window. */
   const limits = [[3600, perHour] as const, [60, perMinute] as const].filter(([, most]) => most > 0)

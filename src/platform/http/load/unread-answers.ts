@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { ownPart } from '../../processes/own-part.ts'
+import { perProcess } from '../../processes/per-process.ts'
 
 export interface UnreadLimits {
   /** The system must take bytes of an answer in each window of this length, at this rate on average. */
@@ -18,9 +18,9 @@ export interface UnreadLimits {
 
 const MB = 1_048_576
 
-/** A process has room for two of the largest pages in any case. @param of as of `ownPart` */
-export function mostUnreadBytes(of?: Parameters<typeof ownPart>[2]): number {
-  return ownPart(256 * MB, 64 * MB, of)
+/** A process has room for two of the largest pages in any case. @param of as of `perProcess` */
+export function mostUnreadBytes(of?: Parameters<typeof perProcess>[2]): number {
+  return perProcess(256 * MB, 64 * MB, of)
 }
 
 /** The system takes bytes in steps of up to a third of its own buffer, so a slow client needs a window of a minute. */

@@ -26,7 +26,7 @@ function readMembership(text = ''): Membership | undefined {
  * processes get one more each of what cannot be divided.
  * @param least what a process needs in any case
  */
-export function ownPart(whole: number, least = 1, of: Membership | undefined = membership): number {
+export function perProcess(whole: number, least = 1, of: Membership | undefined = membership): number {
   if (!of) return whole
   const { number, count } = of
   return Math.max(least, Math.floor(whole / count) + (number <= whole % count ? 1 : 0))
