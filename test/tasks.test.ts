@@ -134,7 +134,7 @@ describe('creating a task on a record', () => {
     ['a null title', { title: null }, 'title: is required'],
     ['a long title', { title: 'x'.repeat(501) }, 'title: must have at most 500 characters'],
     ['long details', { title: 'x', details: 'x'.repeat(100_001) }, 'details: must have at most 100000 characters'],
-    ['an unknown key', { title: 'x', priority: 1 }, 'priority: is not a known key'],
+    ['an unknown key', { title: 'x', urgency: 1 }, 'urgency: is not a known key'],
     ['a day that does not exist', { title: 'x', due_date: '2026-02-30' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
     ['an instant for a date', { title: 'x', due_date: '2026-02-01T00:00:00Z' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
     ['a time without a date', { title: 'x', due_time: '10:00' }, 'due_time: needs due_date'],
