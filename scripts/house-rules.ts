@@ -4,7 +4,7 @@
  * (knip.jsonc).
  */
 import { isRouter, PAGE_RULES, SQL_WRITES, WRITES } from './page-rules.ts'
-import type { SourceFacts } from './source-facts.ts'
+import { type SourceFacts, WIDEST_LINE } from './source-facts.ts'
 import { bareAliases } from './sql-rules.ts'
 
 export interface Finding {
@@ -132,6 +132,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
     ...sources.flatMap((source) => [
       ...names(source),
       ...size(source),
+      ...width(source),
       ...pages(source),
       ...direction(source),
       ...writes(source, tables),
@@ -229,6 +230,12 @@ function size({ path, lines }: SourceFacts): Finding[] {
   const why = `A file fits in a head: about ${WARN_LINES} lines, at most ${MOST_LINES}.`
   const instead = 'It is two concepts by now: split it by concept, not by verb.'
   return [{ path, what: `${lines} lines`, why, instead, isWarning: lines <= MOST_LINES }]
+}
+
+function width({ path, wideLines }: SourceFacts): Finding[] {
+  const why = `A line of more than ${WIDEST_LINE} characters is not read to its end.`
+  const instead = 'Say it in fewer words: a comment states the rule. Give parts of an expression a name.'
+  return wideLines.map((line) => ({ path, line, what: `has more than ${WIDEST_LINE} characters`, why, instead }))
 }
 
 /** Finds breaches of the rules for pages. Routers are checked everywhere, the other pages in features. */

@@ -30,10 +30,15 @@ interface At {
   line: number
 }
 
+/** The most characters of a line. */
+export const WIDEST_LINE = 140
+
 export interface SourceFacts {
   /** The path from the root of the tree, such as src/tasks/router.ts. */
   path: string
   lines: number
+  /** The numbers of the lines with more than `WIDEST_LINE` characters. */
+  wideLines: number[]
   /** `to` is a path from the root of the tree, or the name of a package. Imports of types count. */
   imports: (At & { to: string })[]
   /** `tx.task.update` of `tx.task.update({…})`. */
@@ -79,6 +84,7 @@ function factsOf(path: string, file: SourceFile): SourceFacts {
   const facts: SourceFacts = {
     path,
     lines: lineCount(file.text),
+    wideLines: file.text.split('\n').flatMap((line, index) => ([...line].length > WIDEST_LINE ? [index + 1] : [])),
     imports: [],
     calls: [],
     texts: [],

@@ -33,7 +33,7 @@ export interface Selectable {
 export const selectOf = (resource: Selectable, ids: ResourceIds, db: Database): Sql =>
   resource.select(ids, resource.textOf?.(ids, db) ?? null)
 
-/** The row of the space or table that a resource is in. It stays the same as long as the account's access has the same version (remembered-access.ts). */
+/** The row of the space or table of a resource: the same as long as the account's access has the same version (remembered-access.ts). */
 export interface Container {
   readonly kind: 'space' | 'table'
   /** The name of its id, which alone finds it for a caller. */
@@ -41,7 +41,7 @@ export interface Container {
   readonly columns: readonly string[]
 }
 
-/** Selects one row for the principal `p` in the statement of the access check, so that it costs no round trip. @param today the date in UTC */
+/** Selects one row for the principal `p` in the statement of the access check: no round trip more. @param today the date in UTC */
 export type PrincipalSelect<Row extends object = object> = ((today: Sql) => Sql) & { readonly row?: Row }
 
 export interface AccessQuestion {
@@ -63,7 +63,7 @@ type Way = KnownCredentials['kind'] | 'remembered'
 export const accessStatement = (question: AccessQuestion, db: Database): Statement =>
   statementBy(question.credentials.kind, question, db, { tokenHash: question.credentials.tokenHash })
 
-/** Selects the same without what is remembered: the principal, and the container of the resource. There is no row if the account has no version. */
+/** Selects the same without the principal and the container, which are remembered; no row if the account has no version. */
 export const rememberedStatement = (
   question: AccessQuestion,
   db: Database,
@@ -99,7 +99,8 @@ const statement = prepare<Shape, Values>(MOST_PREPARED, (p, { way, resource, pri
   const ids: SelectedIds = Object.fromEntries((resource?.ids ?? []).map(({ name }) => [name, p[name as keyof Values]]))
   const selected = isContainerKnown ? resource.selectRest?.(ids, of) : resource?.select(ids, of)
   return sql`
-    select ${isRemembered ? empty : sql`p.*, `}v.version as access_version${principalRow ? sql`, a.*` : empty}${selected ? sql`, t.*` : empty}
+    select ${isRemembered ? empty : sql`p.*, `}v.version as access_version
+      ${principalRow ? sql`, a.*` : empty}${selected ? sql`, t.*` : empty}
     from (${principal}) p
     ${isRemembered ? empty : sql`left `}join access_versions v on v.account_id = p.p_account_id
     ${principalRow ? sql`left join lateral (${principalRow(p.today)}) a on true` : empty}

@@ -153,7 +153,8 @@ export const ofSession = (hash: Sql, more: Sql = empty) => sql`
 /** Selects the principals of the users `u` for whom the condition is true, as if they had signed in. */
 export const ofUser = (condition: Sql) => sql`
   select 'session' as p_kind, null::int as p_key_id, null as p_key_name, null::int as p_session_id, false as p_read_only,
-    null::int[] as p_space_ids, null::text[] as p_ip_allowlist, null::timestamp as p_expires_at, null::timestamp as p_last_seen_at, ${userColumns}
+    null::int[] as p_space_ids, null::text[] as p_ip_allowlist, null::timestamp as p_expires_at, null::timestamp as p_last_seen_at,
+    ${userColumns}
   from users u
   join accounts a on a.id = u.account_id
   where ${condition} and u.status = 'active'`

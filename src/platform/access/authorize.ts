@@ -86,7 +86,7 @@ export interface AccessRequest extends Authentication {
   remembered: RememberedAccess | undefined
   /** Whether the request writes but says that it comes from another site. */
   isCrossSite: boolean
-  /** Called for an operation that needs no credentials, such as a sign-in: counts the request by its address. @returns 429 over the limit */
+  /** Called for an operation without credentials, such as a sign-in: counts the request by its address. @returns 429 over the limit */
   onAnonymous(): AppError | undefined
 }
 

@@ -3,8 +3,8 @@ import { looksLikeKey, tokenHash } from '../secrets/secrets.ts'
 import type { Credentials } from './authenticate.ts'
 
 /**
- * The key that each connection has sent last. Callers send the same one with each request, and its checksum and hash are 4 % of what node spends on
- * a small one. Whether the key is valid is asked each time.
+ * The key that each connection has sent last. Callers send the same one with each request, and its checksum and hash are 4 % of what node
+ * spends on a small one. Whether the key is valid is asked each time.
  */
 const lastKeys = new WeakMap<object, { authorization: string; credentials: Credentials }>()
 

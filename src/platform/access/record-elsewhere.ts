@@ -1,6 +1,6 @@
 /**
- * The record of a resource where it is on another server (docs/decisions/0030-two-planes.md). The statement of the access check names its id as
- * if the record existed, and it is read before the first check of the resource, so that the order of checks stays the same.
+ * The record of a resource where it is on another server (docs/decisions/0030-two-planes.md). The statement of the access check names its
+ * id as if the record existed, and it is read before the first check of the resource, so that the order of checks stays the same.
  */
 
 import { type Database, recordsOf, type Sql, sql } from '../database/database.ts'

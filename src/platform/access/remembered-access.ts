@@ -1,7 +1,7 @@
 /**
- * What access checks have found for callers, so that the next check need not find it again. It holds as long as the account's access has the
- * same version, which each check reads: triggers change it in the transaction of any change of keys, sessions, users, members, spaces and
- * tables (docs/decisions/0034-access-versions.md).
+ * What access checks have found for callers, so that the next check need not find it again. It holds as long as the account's access has
+ * the same version, which each check reads: triggers change it in the transaction of any change of keys, sessions, users, members, spaces
+ * and tables (docs/decisions/0034-access-versions.md).
  */
 import type { Actor } from '../actor.ts'
 import { BoundedMap } from '../collections/bounded-map.ts'
@@ -28,7 +28,7 @@ const REMEMBERED_MS = 30_000
 export interface FoundCaller {
   readonly actor: Actor
   readonly validity: Validity
-  /** Of the account's access, from the statement that found the caller. Null for an account without one, whose callers are not remembered. */
+  /** Of the account's access, from the statement that found the caller. Null for an account without one, which is not remembered. */
   readonly version: string | null
   readonly foundAt: number
   /** Of the last use that was noted. */
@@ -54,8 +54,8 @@ export class RememberedAccess {
   readonly #callers = new BoundedMap<string, FoundCaller>(MOST_CALLERS)
 
   /**
-   * The caller, if it was found a short while ago. One whose credentials have ended since then, or that sends from another address than they
-   * allow, is looked up again: they may have been extended.
+   * The caller, if it was found a short while ago. One whose credentials have ended since then, or that sends from another address than
+   * they allow, is looked up again: they may have been extended.
    */
   recall(credentials: KnownCredentials, { ip, now }: { ip: string; now: Date }): FoundCaller | undefined {
     const caller = this.#callers.get(nameOf(credentials))

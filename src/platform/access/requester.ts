@@ -1,4 +1,4 @@
-/** Checks again what the caller of a job may do: a job may run hours after its request, and a key may be revoked or a member removed meanwhile. */
+/** Checks again what the caller of a job may do: it may run hours later, when a key is revoked or a member removed. */
 import type { Actor } from '../actor.ts'
 import { type Database, sql } from '../database/database.ts'
 import { AppError, forbidden, notFound } from '../errors.ts'

@@ -10,11 +10,11 @@ interface Waiting<Item, Result> {
 interface Options {
   /** How many items are taken at once at most. */
   most: number
-  /** True for an error that would meet every item, such as a lost connection. After any other error each item of the batch is tried alone. */
+  /** True for an error that would meet every item, such as a lost connection. After any other each item is tried alone. */
   isForAll(error: unknown): boolean
   /** The least time from the beginning of one call to the next; 0 by default. An item after a longer pause is taken at once. */
   restMs?: number
-  /** A call that takes longer, perhaps because it waits for a lock, no longer holds up the next one. By default every call is waited for. */
+  /** A call that takes longer, perhaps because it waits for a lock, no longer holds up the next one. By default every one is waited for. */
   lateMs?: number
 }
 

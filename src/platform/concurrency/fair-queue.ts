@@ -1,6 +1,6 @@
 /**
- * A bounded number of slots for work in progress. Each account waits for them in a queue of its own, and the queues take turns, so an account
- * that floods waits behind itself only (docs/decisions/0016-overload.md).
+ * A bounded number of slots for work in progress. Each account waits for them in a queue of its own, and the queues take turns, so an
+ * account that floods waits behind itself only (docs/decisions/0016-overload.md).
  */
 import { type Entry, LinkedList } from '../collections/linked-list.ts'
 import { LoadShedding } from './load-shedding.ts'
@@ -15,7 +15,7 @@ export interface FairQueueOptions {
   waitMs: number
   /** The longest wait in a queue that stays long. By default none is too long for that, because the work may take seconds. */
   sheddingWaitMs?: number
-  /** Work that takes longer gives its slot to others who need one: it waits for a client, a lock or a slow statement, which have limits of their own. */
+  /** Work that takes longer gives its slot to others who need one: what it waits for has limits of its own. */
   countedMs?: number
 }
 
@@ -217,7 +217,7 @@ export class FairQueue {
 
   /** Gives free slots to the accounts in turn. */
   #giveTurns(now: number): void {
-    // A slot that is given back at once, by a caller who has hung up, is given on by the same loop. Each of them in a call of its own could be too many.
+    // A slot that is given back at once, by a caller who has hung up, is given on by the same loop: recursion could go too deep.
     if (this.#isGivingTurns) return
     this.#isGivingTurns = true
     try {

@@ -1,6 +1,6 @@
 /**
- * Tells a queue that stays long from what a burst or a pause has left, as CoDel does: to wait in the first helps nobody, and the second is soon
- * served.
+ * Tells a queue that stays long from what a burst or a pause has left, as CoDel does: to wait in the first helps nobody, and the second
+ * is soon served.
  */
 
 /** What a pause has left at 80 % of the capacity takes four times as long to be served as the pause. */
@@ -17,14 +17,14 @@ export class LoadShedding {
   }
 
   /**
-   * Whether the newest request is served first, because the oldest will be refused: since the queue was full, or after 2.5 s in which none has waited for a
-   * short time only, until `noteNoQueue`.
+   * Whether the newest request is served first, because the oldest will be refused: since the queue was full, or after 2.5 s in which
+   * none has waited for a short time only, until `noteNoQueue`.
    */
   isShedding(now: number): boolean {
     return this.#wasFull || (this.#shortMs !== undefined && now - this.#lastShortAt > WINDOW_MS)
   }
 
-  /** Notes how long a request has waited that is served. While the queue is shed, its newest requests have always waited for a short time. */
+  /** Notes how long a served request has waited. While the queue is shed, its newest requests have always waited for a short time. */
   noteWait(waitedMs: number, now: number): void {
     if (this.#shortMs !== undefined && waitedMs <= this.#shortMs && !this.isShedding(now)) this.#lastShortAt = now
   }

@@ -1,6 +1,6 @@
 /**
- * Lets requests go before the bytes of uploads. Both share one event loop and often one processor: ten uploads at once would keep every short
- * request waiting behind a chunk of each of them. The state belongs to the process, because the event loop does.
+ * Lets requests go before the bytes of uploads. Both share one event loop and often one processor: ten uploads at once would keep every
+ * short request waiting behind a chunk of each of them. The state belongs to the process, because the event loop does.
  */
 import { type Entry, LinkedList } from '../collections/linked-list.ts'
 

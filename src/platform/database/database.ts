@@ -43,17 +43,18 @@ export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.r
 export interface Database extends RecordsDatabase {
   /** Runs `fn` in a transaction. All statements inside, also Prisma's, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: () => Promise<T>): Promise<T>
-  /** The handle for statements on the records of the table and of others in its space, which name no system table; usually this database. */
+  /** The handle for statements on the records of a space alone, which name no system table; usually this database. */
   records(tableId: number): RecordsDatabase
   /**
-   * True if the records of the table are on another server, so that a statement on both planes is better run as two. Both ways give the same
-   * answer, wherever the records are.
+   * True if the records of the table are on another server, so that a statement on both planes is better run as two. Both ways give the
+   * same answer, wherever the records are.
    */
   isElsewhere(tableId: number): boolean
   /** True if the server coordinates nodes on which spaces can be placed. */
   readonly hasNodes: boolean
   /**
-   * Call it before a change of the table's columns, in the transaction of the change. If the records are elsewhere, all nodes take part in that.
+   * Call it before a change of the table's columns, in the transaction of the change. If the records are elsewhere, all nodes take part
+   * in that.
    * @throws AppError 503 if one of them does not answer
    */
   requireNodes(tableId: number): void
@@ -76,7 +77,7 @@ export interface Database extends RecordsDatabase {
    * @param silentMs the time without an answer after which a statement counts as lost, if it may take longer than usual
    */
   connect(silentMs?: number): Promise<pg.Client>
-  /** Closes the connections of the pool to a server that does not answer, so that their statements fail now. New statements open new ones. */
+  /** Closes the connections of the pool to a server that does not answer, so that their statements fail. New ones are opened. */
   abandon(): void
   close(): Promise<void>
 }

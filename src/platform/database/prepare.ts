@@ -1,6 +1,6 @@
 /**
- * Statements whose text is composed once: to compose 2 KB of SQL for each request, and to look the statement up by a new text, costs as much as
- * sending it. They are few and hot; every other statement is composed for each run.
+ * Statements whose text is composed once: to compose 2 KB of SQL for each request, and to look the statement up by a new text, costs as
+ * much as sending it. They are few and hot; every other statement is composed for each run.
  */
 import pg from 'pg'
 import { BoundedMap } from '../collections/bounded-map.ts'

@@ -1,6 +1,6 @@
 /**
- * Prisma's client, made when it is first used. Its modules, its compiler of queries and their descriptions of the schema take 30 MB. A process that
- * only reads, looks for work or changes records needs none of them.
+ * Prisma's client, made when it is first used. Its modules, its compiler of queries and their descriptions of the schema take 30 MB. A
+ * process that only reads, looks for work or changes records needs none of them.
  */
 import { createRequire } from 'node:module'
 import type { PrismaPg } from '@prisma/adapter-pg'
@@ -14,8 +14,8 @@ const require = createRequire(import.meta.url)
 type Unbatched<Model> = Omit<Model, 'findUnique' | 'findUniqueOrThrow'>
 
 /**
- * The models of the client. They have no `findUnique`, because Prisma joins such reads of several callers in one statement, which can run in the
- * transaction of only one of them; `findFirst` does the same. Nor do they have transactions of Prisma's own.
+ * The models of the client. They have no `findUnique`, because Prisma joins such reads of several callers in one statement, which can run
+ * in the transaction of only one of them; `findFirst` does the same. Nor do they have transactions of Prisma's own.
  */
 export type Models = { readonly [Name in keyof PrismaClient as Name extends `$${string}` ? never : Name]: Unbatched<PrismaClient[Name]> }
 

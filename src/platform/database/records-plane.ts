@@ -8,8 +8,8 @@ import type { PageOptions, ReadOptions, Statement, Written } from './statements/
 /** The reads of a server that has records. */
 export interface RecordsNode {
   /**
-   * Runs one statement in the open transaction, or else on a connection of its own. Dates, times and timestamps are returned as text in the format
-   * of the wire, int8 and numeric as numbers.
+   * Runs one statement in the open transaction, or else on a connection of its own. Dates, times and timestamps are returned as text in
+   * the format of the wire, int8 and numeric as numbers.
    */
   read<Row>(statement: Statement, options?: ReadOptions): Promise<Row[]>
   /**
@@ -20,8 +20,9 @@ export interface RecordsNode {
 }
 
 /**
- * Runs statements that name tables `t<id>.*` of one space and no system table. Reads outside of a transaction are asked of the server that has
- * the space. Writes, and everything inside a transaction, run on the main server, so that they commit with the rows of system tables.
+ * Runs statements that name tables `t<id>.*` of one space and no system table. Reads outside of a transaction are asked of the server
+ * that has the space. Writes, and everything inside a transaction, run on the main server, so that they commit with the rows of system
+ * tables.
  */
 export interface RecordsDatabase extends RecordsNode {
   /** Runs one statement that changes rows, in the open transaction or as one of its own. */
@@ -40,8 +41,8 @@ export interface PlacedRecords extends RecordsNode {
 /** Where the records of spaces are. */
 export interface Placement {
   /**
-   * The server that has the records of the table; undefined for the main server. It answers at once, so it may be out of date: the main server
-   * runs any statement on records that are elsewhere, only not as fast.
+   * The server that has the records of the table; undefined for the main server. It answers at once, so it may be out of date: the main
+   * server runs any statement on records that are elsewhere, only not as fast.
    */
   nodeOf(tableId: number): PlacedRecords | undefined
   /** True if spaces can be placed on nodes at all. */

@@ -170,7 +170,7 @@ export class Transaction {
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back, because a statement in it had failed')
   }
 
-  /** Does nothing after `commit`, which has given the connection back. Without a BEGIN the statement only shows that the connection is good. */
+  /** Does nothing after `commit`, which has given the connection back. Without a BEGIN it only shows that the connection is good. */
   async rollBack(cause: unknown): Promise<void> {
     this.#isOver = true
     const client = await this.#begun?.catch(() => undefined)

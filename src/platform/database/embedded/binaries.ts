@@ -60,7 +60,8 @@ export function chooseAccount({ postgres }: PostgresPrograms, clusterDir: string
 
   if (runAs(namespaced, postgres, ['--version'])) return namespaced
   throw new EmbeddedPostgresError(
-    `PostgreSQL does not run as root, and other accounts cannot reach ${dirname(clusterDir)} or ${dirname(postgres)}: open these folders (chmod o+x), start as an ordinary user, or set DATABASE_URL`,
+    `PostgreSQL does not run as root, and other accounts cannot reach ${dirname(clusterDir)} or ${dirname(postgres)}: ` +
+      'open these folders (chmod o+x), start as an ordinary user, or set DATABASE_URL',
   )
 }
 

@@ -146,7 +146,8 @@ function refuseOtherVersion({ dir, programs }: Cluster, dataDir: string): void {
   const version = readFileSync(versionFile, 'utf8').trim()
   if (version !== String(programs.majorVersion))
     throw new EmbeddedPostgresError(
-      `${dataDir} was made by PostgreSQL ${version}, this release brings PostgreSQL ${programs.majorVersion}: start it with the release that made it, or set DATA_DIR to another folder`,
+      `${dataDir} was made by PostgreSQL ${version}, this release brings PostgreSQL ${programs.majorVersion}: ` +
+        'start it with the release that made it, or set DATA_DIR to another folder',
     )
 }
 

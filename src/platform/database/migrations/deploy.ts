@@ -101,7 +101,8 @@ async function requireServer(client: pg.Client): Promise<void> {
   if (server?.encoding !== 'UTF8') throw new MigrationError(`The database must have the encoding UTF8, and has ${server?.encoding}`)
   if (!server.may_create)
     throw new MigrationError(
-      `The database role ${server.role} lacks the right CREATE on the database ${server.database}, which creating tables needs: GRANT CREATE ON DATABASE "${server.database}" TO "${server.role}"`,
+      `The database role ${server.role} lacks the right CREATE on the database ${server.database}, which creating tables needs: ` +
+        `GRANT CREATE ON DATABASE "${server.database}" TO "${server.role}"`,
     )
 }
 
@@ -115,7 +116,8 @@ function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<v
     await client.query('BEGIN')
     await client.query(sql)
     await client.query(
-      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count) VALUES ($1, $2, $3, clock_timestamp(), 1)`,
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+        VALUES ($1, $2, $3, clock_timestamp(), 1)`,
       [randomUUID(), checksum, name],
     )
     await client.query('COMMIT')

@@ -1,6 +1,6 @@
 /**
- * The nodes of a Citus cluster: which has the records of a table, and reads that are asked of it directly. Without Citus there are none, and
- * nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
+ * The nodes of a Citus cluster: which has the records of a table, and reads that are asked of it directly. Without Citus there are none,
+ * and nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
  */
 
 import pg from 'pg'
@@ -165,7 +165,8 @@ const isOfNode = (error: unknown) => isDatabaseAway(error) || sqlState(error) ==
 /** Changes with every table that is placed, moved or dropped, and with the address of a node, which a standby that takes over changes. */
 const MARK = sql`
   select concat_ws(' ', count(*), sum(placementid), sum(placementid * groupid),
-    (select string_agg(concat_ws(' ', groupid, nodename, nodeport), ' ' order by groupid) from pg_dist_node where noderole = 'primary')) as mark,
+    (select string_agg(concat_ws(' ', groupid, nodename, nodeport), ' ' order by groupid)
+      from pg_dist_node where noderole = 'primary')) as mark,
     ${raw(HAS_TWO_PHASES)} as has_two_phases
   from pg_dist_placement`
 

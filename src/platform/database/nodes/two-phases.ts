@@ -1,7 +1,7 @@
 /**
- * Transactions on a node and on the coordinator commit in two phases, so that a crash leaves all of it or nothing. Citus commits that way only
- * where it runs statements on both itself, and it does not see those on system tables. So such a transaction also names an empty table that Citus
- * knows to be on the coordinator (docs/decisions/0032-spaces-on-nodes.md).
+ * Transactions on a node and on the coordinator commit in two phases, so that a crash leaves all of it or nothing. Citus commits that way
+ * only where it runs statements on both itself, and it does not see those on system tables. So such a transaction also names an empty
+ * table that Citus knows to be on the coordinator (docs/decisions/0032-spaces-on-nodes.md).
  */
 import type { NamedStatement } from '../statements/prepared-statements.ts'
 

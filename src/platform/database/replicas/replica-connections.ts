@@ -1,6 +1,6 @@
 /**
- * Statements on a replica. Before each, the connection must have said that the replica has replayed what the caller may expect to see. It is
- * asked in a statement of its own: the snapshot of a statement is taken before its functions are called.
+ * Statements on a replica. Before each, the connection must have said that the replica has replayed what the caller may expect to see. It
+ * is asked in a statement of its own: the snapshot of a statement is taken before its functions are called.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -47,8 +47,8 @@ export interface RunOptions {
 }
 
 /**
- * What a connection has said. It stays true while the connection lasts: a server that goes back to an earlier state after a crash closes all
- * of them.
+ * What a connection has said. It stays true while the connection lasts: a server that goes back to an earlier state after a crash closes
+ * all of them.
  */
 const saidOn = memo((_: pg.ClientBase) => ({ lsn: -1, versions: new BoundedMap<number, number>(MAX_TABLES) }))
 

@@ -1,4 +1,4 @@
-/** Positions in PostgreSQL's log: what a caller has written is before its position, and a replica that has replayed up to there shows it. */
+/** Positions in PostgreSQL's log: what a caller wrote is before its position, and a replica that has replayed up to there shows it. */
 
 export interface WalPosition {
   /** Grows with each failover. Positions of different timelines cannot be compared. */

@@ -14,8 +14,8 @@ const CANCEL_REQUEST = 80_877_102
 const TIMEOUT_MS = 1_000
 
 /**
- * Cancels the statement that the connection runs, and waits until the request has been delivered or has failed. On an idle connection it has no
- * effect. The protocol sends the request over a connection of its own, authenticated by the secret key of the one to cancel.
+ * Cancels the statement that the connection runs, and waits until the request has been delivered or has failed. On an idle connection it
+ * has no effect. The protocol sends the request over a connection of its own, authenticated by the secret key of the one to cancel.
  */
 export async function cancelQuery(client: pg.ClientBase): Promise<void> {
   const { host, port, processID, secretKey } = client as unknown as Backend

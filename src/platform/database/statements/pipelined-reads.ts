@@ -21,15 +21,15 @@ const SILENT_MS = 3_000
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
 /**
- * The prepared statement does not exist. pg (8.23.1) takes a name for prepared as soon as the statement is sent. If PostgreSQL cannot parse it,
- * the next use of the name in the same turn is sent without the text.
+ * The prepared statement does not exist. pg (8.23.1) takes a name for prepared as soon as the statement is sent. If PostgreSQL cannot
+ * parse it, the next use of the name in the same turn is sent without the text.
  */
 const NOT_PREPARED = '26000'
 /** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
 const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
 /**
- * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its account use the pool, where
- * they delay only each other. It is larger than the piece in which small answers of several accounts arrive together.
+ * A larger answer, such as a record with long texts, delays all answers behind it. For some time further reads of its account use the
+ * pool, where they delay only each other. It is larger than the piece in which small answers of several accounts arrive together.
  */
 const LARGE_BYTES = 262_144
 const AWAY_MS = 30_000

@@ -16,6 +16,15 @@ const KEPT_FREE = perProcess(2)
 const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000 }
 
 /**
+ * Parallel workers take milliseconds to start and all requests share the cores, so only scans of large tables should use them. To compile
+ * a statement takes longer than to run nearly all of them.
+ */
+const SESSION_OPTIONS = [
+  ...['jit=off', 'parallel_setup_cost=5000', 'TimeZone=UTC', 'DateStyle=ISO', 'statement_timeout=10000', 'lock_timeout=5000'],
+  'idle_in_transaction_session_timeout=30000',
+]
+
+/**
  * The settings of a pool and of its connections. A connection lives for ten minutes at most, because it keeps a catalogue cache of each
  * user table that it has used (docs/decisions/0001-typed-tables.md).
  */
@@ -26,9 +35,7 @@ export const poolSettings = (config: pg.PoolConfig, size: number) =>
     connectionTimeoutMillis: 2_000,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     idleTimeoutMillis: 30_000,
-    // Parallel workers take milliseconds to start and all requests share the cores, so only scans of large tables should use them. To compile a
-    // statement takes longer than nearly all of them.
-    options: `${config.options ?? ''} -c jit=off -c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000`,
+    options: `${config.options ?? ''} ${SESSION_OPTIONS.map((option) => `-c ${option}`).join(' ')}`,
     types: wireTypes,
   }) satisfies pg.PoolConfig
 

@@ -1,6 +1,6 @@
 /**
- * Why a node has refused a change of a table. Citus (14.0.1) sends the error of the node as a warning, and then an error that names only the node, as
- * if its connection were lost.
+ * Why a node has refused a change of a table. Citus (14.0.1) sends the error of the node as a warning, and then an error that names only
+ * the node, as if its connection were lost.
  */
 import pg from 'pg'
 

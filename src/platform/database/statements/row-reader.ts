@@ -1,6 +1,6 @@
 /**
- * Makes objects of rows, from the bytes that PostgreSQL prints. pg makes a string of every value first, also of the numbers, and asks for the name
- * and the format of each column again for each row.
+ * Makes objects of rows, from the bytes that PostgreSQL prints. pg makes a string of every value first, also of the numbers, and asks for
+ * the name and the format of each column again for each row.
  */
 import type { DataRow, PrintedCell } from './printed-rows.ts'
 

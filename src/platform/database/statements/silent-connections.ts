@@ -1,6 +1,6 @@
 /**
- * Closes connections to a server that vanished without closing them, such as a machine that lost its power. No packet says so, and a statement
- * would wait for its answer for ever, on a connection that nobody else can use.
+ * Closes connections to a server that vanished without closing them, such as a machine that lost its power. No packet says so, and a
+ * statement would wait for its answer for ever, on a connection that nobody else can use.
  */
 import type { Socket } from 'node:net'
 import type pg from 'pg'

@@ -1,4 +1,4 @@
-/** Statements that are sent without a Sync between them. PostgreSQL runs them as one transaction, and commits it at the Sync behind the last. */
+/** Statements that are sent without a Sync between them: PostgreSQL runs them as one transaction, committed at the Sync behind the last. */
 import pg from 'pg'
 import { type Connection, type Named, type NamedStatement, type PageLimit, PreparedQuery, PrintedQuery } from './prepared-statements.ts'
 import type { DataRow } from './printed-rows.ts'

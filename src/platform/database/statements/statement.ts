@@ -1,4 +1,4 @@
-/** Statements. How one runs is said where it is defined; whoever runs it chooses by what it does: read, page, write or transaction (database.ts). */
+/** Statements. How one runs is said where it is defined; its caller says what it does: read, page, write or transaction (database.ts). */
 import type { Prisma } from '../../../../generated/prisma/client.ts'
 
 /** A statement with its values: composed by `sql`, or a text that was printed before. */
@@ -21,8 +21,8 @@ export const labelled = (label: string | undefined, { text, values }: Statement)
 export const shortRead = (label: string, { text, values }: Statement): Statement => ({ text, values, label, isShort: true })
 
 /**
- * A short write that is the whole change. Outside a transaction, writes of one group that arrive together share a commit; a write that fails does
- * not make the others fail.
+ * A short write that is the whole change. Outside a transaction, writes of one group that arrive together share a commit; a write that
+ * fails does not make the others fail.
  * @param group a name, for writes that may wait for each other: those of one table
  */
 export const shortWrite = (label: string, group: string, { text, values }: Statement): Statement => ({ text, values, label, group })
@@ -33,8 +33,8 @@ export const writesOfTable = (tableId: number): string => `table ${tableId}`
 export const writesOfAccount = (accountId: number): string => `account ${accountId}`
 
 /**
- * A short read that a page takes along: it runs behind it on the same connection and sees nothing older, without a round trip of its own. It is
- * left out while its text is rare, and where the records are on a node.
+ * A short read that a page takes along: it runs behind it on the same connection and sees nothing older, without a round trip of its own.
+ * It is left out while its text is rare, and where the records are on a node.
  */
 export interface TrailingRead {
   statement: Statement
@@ -43,7 +43,7 @@ export interface TrailingRead {
 }
 
 export interface ReadOptions {
-  /** For a statement that may take long: it runs when one of the slots for such statements is free, and is cancelled when the signal aborts. */
+  /** For a statement that may take long: it waits for one of the slots for such statements, and is cancelled when the signal aborts. */
   signal?: AbortSignal | undefined
 }
 
