@@ -54,7 +54,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitShutdownTime(app)
   limitClients(app, limits)
   const cookies = await openCookies(app)
-  addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, noteUse: useOf(deps) })
+  addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, touch: useOf(deps) })
   if (deps.replicas) answerPositions(app, deps.replicas)
   logAnswers(app)
   measureRequests(app, deps.metrics)
@@ -132,7 +132,7 @@ function addRequestContext(app: FastifyInstance, application: Application): void
 }
 
 /** Returns the function that records the last use of a key or session. */
-function useOf(deps: Deps): Application['noteUse'] {
+function useOf(deps: Deps): Application['touch'] {
   return (request, actor, lastSeenAt) => {
     const { context } = request
     if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, context.now)

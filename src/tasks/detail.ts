@@ -12,7 +12,7 @@ import { selectForJson } from '../platform/http/answers/columns.ts'
 import { resourceProcedure } from '../platform/http/procedures/trpc.ts'
 import { memo } from '../platform/memo.ts'
 import { definitionHere } from '../tables/elsewhere/definition-here.ts'
-import { ofTask, type TaskRow, taskResource } from './procedure.ts'
+import { selectTask, type TaskRow, taskResource } from './procedure.ts'
 import { onWire, TASK_COLUMNS } from './queries.ts'
 import { type StoredTask, type Task, type TaskDetail, taskCommentColumns } from './schema.ts'
 
@@ -126,11 +126,11 @@ const shownTaskResource: Resource<ShownTask> = {
   ...taskResource,
   textOf: placeOf,
   select: ({ task_id: taskId }, place) => {
-    if (place === UNSEEN) return ofTask(taskId)
+    if (place === UNSEEN) return selectTask(taskId)
     const table = place === STANDALONE ? undefined : (place as TableDef)
     const isShown = table ? sql`t.id = ${constant(table.id)} and t.version = ${constant(table.version)}` : sql`k.table_id is null`
     const title = table ? titleIn(table, sql`k.record_id`) : NO_TITLE
-    return ofTask(taskId, {
+    return selectTask(taskId, {
       isSubscriber: sql`${PRINCIPAL_ID} = any(f.subscribers)`,
       more: sql`, ${isShown} as is_shown, ${detailColumns({ taskId: OWN_TASK, userId: PRINCIPAL_ID, tableName: sql`t.name`, title })}`,
       join: subscribersOf(OWN_TASK),

@@ -32,7 +32,10 @@ const IS_SUBSCRIBER = sql`exists (select 1 from task_subscribers f where f.task_
  * Selects the task `k` with its table `t`. A task in a deleted table or space is not found.
  * @param more further columns, each with its comma, which may use what `join` adds
  */
-export const ofTask = (taskId: Given<number> | undefined, { isSubscriber = IS_SUBSCRIBER, more = empty, join = empty } = {}): Sql => sql`
+export const selectTask = (
+  taskId: Given<number> | undefined,
+  { isSubscriber = IS_SUBSCRIBER, more = empty, join = empty } = {},
+): Sql => sql`
     select k.id as task_id, k.account_id as task_account_id, k.title, k.creator_user_id, k.assignee_user_id,
       k.space_id, k.table_id, t.version as table_version, t.name as table_name, k.record_id, m.role as member_role,
       ${isSubscriber} as is_subscriber${more}
@@ -45,7 +48,7 @@ export const ofTask = (taskId: Given<number> | undefined, { isSubscriber = IS_SU
 /** The task `task_id`, of any account. */
 export const taskResource: Resource<TaskRow> = {
   ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
-  select: ({ task_id }) => ofTask(task_id),
+  select: ({ task_id }) => selectTask(task_id),
   check: requireReadable,
 }
 

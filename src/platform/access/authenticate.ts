@@ -63,7 +63,7 @@ export function knownCredentials({ credentials, onRefused }: Pick<Authentication
 }
 
 /** Selects the principal that has the token with the hash, or no row. */
-export const principalBy = (kind: KnownCredentials['kind'], hash: Sql): Sql => (kind === 'key' ? ofKey(hash) : ofSession(hash))
+export const principalBy = (kind: KnownCredentials['kind'], hash: Sql): Sql => (kind === 'key' ? selectKey(hash) : selectSession(hash))
 
 /** The row, if the claim holds. @throws AppError 401 when there is no such principal, or its credentials do not count now or from here */
 export function verified<Row extends PrincipalRow>(row: Row | undefined, { credentials, ip, now, onRefused }: Authentication): Row {
@@ -128,10 +128,10 @@ function isAllowed(ip: string, ranges: string[]): boolean {
 }
 
 /** Selects the principal of a key. @param more further columns, each with its comma */
-export const ofKey = (hash: Sql, more: Sql = empty) => ofKeys(sql`k.token_hash = ${hash}`, more)
+export const selectKey = (hash: Sql, more: Sql = empty) => selectKeys(sql`k.token_hash = ${hash}`, more)
 
-/** Selects the principals of the keys `k` for which the condition is true. @param more as `ofKey` */
-export const ofKeys = (condition: Sql, more: Sql = empty) => sql`
+/** Selects the principals of the keys `k` for which the condition is true. @param more as `selectKey` */
+export const selectKeys = (condition: Sql, more: Sql = empty) => sql`
   select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
     case when not k.all_spaces then coalesce(k.space_ids, '{}') end as p_space_ids, nullif(k.ip_allowlist, '{}') as p_ip_allowlist,
     k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${userColumns}
@@ -141,7 +141,7 @@ export const ofKeys = (condition: Sql, more: Sql = empty) => sql`
   where ${condition}`
 
 /** Selects the principal of a session. */
-export const ofSession = (hash: Sql, more: Sql = empty) => sql`
+export const selectSession = (hash: Sql, more: Sql = empty) => sql`
   select ${more} 'session' as p_kind, null::int as p_key_id, null as p_key_name, s.id as p_session_id, false as p_read_only,
     null::int[] as p_space_ids, null::text[] as p_ip_allowlist,
     s.expires_at as p_expires_at, s.last_seen_at as p_last_seen_at, ${userColumns}
@@ -151,7 +151,7 @@ export const ofSession = (hash: Sql, more: Sql = empty) => sql`
   where s.token_hash = ${hash}`
 
 /** Selects the principals of the users `u` for whom the condition is true, as if they had signed in. */
-export const ofUser = (condition: Sql) => sql`
+export const selectUser = (condition: Sql) => sql`
   select 'session' as p_kind, null::int as p_key_id, null as p_key_name, null::int as p_session_id, false as p_read_only,
     null::int[] as p_space_ids, null::text[] as p_ip_allowlist, null::timestamp as p_expires_at, null::timestamp as p_last_seen_at,
     ${userColumns}

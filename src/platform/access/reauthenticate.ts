@@ -3,7 +3,7 @@
 import type { Actor } from '../actor.ts'
 import { type Database, sql } from '../database/database.ts'
 import { labelled } from '../database/statements/statement.ts'
-import { actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authenticate.ts'
+import { actorOf, type Credentials, type PrincipalRow, refusalOf, selectKey, selectSession } from './authenticate.ts'
 
 export interface StreamCaller {
   credentials: Credentials
@@ -17,8 +17,8 @@ export async function reauthenticate(db: Database, callers: readonly StreamCalle
   const rows = await db.read<PrincipalRow & { hash: string }>(
     labelled(
       'who:guests',
-      sql`${ofKey(sql`any(${hashes('key')}::bytea[])`, sql`encode(k.token_hash, 'hex') as hash,`)}
-      union all ${ofSession(sql`any(${hashes('session')}::bytea[])`, sql`encode(s.token_hash, 'hex') as hash,`)}`,
+      sql`${selectKey(sql`any(${hashes('key')}::bytea[])`, sql`encode(k.token_hash, 'hex') as hash,`)}
+      union all ${selectSession(sql`any(${hashes('session')}::bytea[])`, sql`encode(s.token_hash, 'hex') as hash,`)}`,
     ),
   )
   const found = new Map(rows.map((row) => [row.hash, row]))

@@ -3,7 +3,7 @@ import type { Actor } from '../actor.ts'
 import { type Database, sql } from '../database/database.ts'
 import { AppError, forbidden, notFound } from '../errors.ts'
 import { selectOf } from './access-statement.ts'
-import { actorOf, ofKeys, ofUser, type PrincipalRow, refusalOf } from './authenticate.ts'
+import { actorOf, type PrincipalRow, refusalOf, selectKeys, selectUser } from './authenticate.ts'
 import type { Resource, Right } from './authorize.ts'
 
 /** The user and the key of a request that is over. Both are null for a command of the operator. */
@@ -32,7 +32,7 @@ export async function requireRequester<Row extends object>(
   now: Date,
 ): Promise<{ actor: Actor; row: Row } | undefined> {
   if (user_id === null && api_key_id === null) return undefined
-  const principal = api_key_id === null ? ofUser(sql`u.id = ${user_id}`) : ofKeys(sql`k.id = ${api_key_id}`)
+  const principal = api_key_id === null ? selectUser(sql`u.id = ${user_id}`) : selectKeys(sql`k.id = ${api_key_id}`)
   const [found] = await db.read<PrincipalRow & Row>(
     sql`select p.*, t.* from (${principal}) p left join lateral (${selectOf(resource, ids, db)}) t on true`,
   )

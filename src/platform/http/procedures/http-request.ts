@@ -22,7 +22,7 @@ export interface Application {
   /** The name of the cookie with the token of a session. */
   sessionCookie: string
   /** Notes that the key or the session of the request was used. */
-  noteUse(request: FastifyRequest, actor: Actor, lastSeenAt: string | null): void
+  touch(request: FastifyRequest, actor: Actor, lastSeenAt: string | null): void
 }
 
 // A class, because five functions and twenty properties for each request took 2 % of a small one.
@@ -103,7 +103,7 @@ export class HttpRequest implements RequestContext {
   }
 
   onUse(actor: Actor, lastSeenAt: string | null): void {
-    this.#application.noteUse(this.#request, actor, lastSeenAt)
+    this.#application.touch(this.#request, actor, lastSeenAt)
   }
 
   /** If both a cookie and a key are sent, the key is used (contract.md §2). */
