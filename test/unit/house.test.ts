@@ -39,7 +39,8 @@ describe('the house rules', () => {
   test('find nothing in SQL whose aliases stand before a dot, or that meets no field', () => {
     const tree = {
       'src/csv/a.ts':
-        'export const a = sql`select row_to_json(w.*), max(id) as last from (select * from ${recordsOf(1)} r, unnest(r.${ident(b)}) with ordinality as u (o, at) where u.o > 1 order by u.at) w`',
+        'export const a = sql`select row_to_json(w.*), max(id) as last from (\n' +
+        'select * from ${recordsOf(1)} r, unnest(r.${ident(b)}) with ordinality as u (o, at) where u.o > 1 order by u.at) w`',
       'src/tasks/a.ts': "export const a = sql`select e->>'name' from jsonb_array_elements(${b}) e`",
     }
     expect(found(tree)).toEqual([])
