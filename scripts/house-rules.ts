@@ -101,6 +101,10 @@ const OWNERS: Record<string, string[]> = {
 /** Who may ask whether records are on another server: a room, the database and the statement of the access check. */
 const KNOWS_ELSEWHERE = ['src/tables/elsewhere/', 'src/platform/database/', 'src/platform/access/resources.ts']
 
+/** The features' files that may handle rows as PostgreSQL prints them: pages of records, exports, and how cells are written. */
+const KNOWS_BYTES = ['src/records/query/', 'src/csv/', 'src/fields/cell-json.ts', 'src/fields/csv-rules.ts']
+const PRINTED_ROWS = 'src/platform/database/statements/printed-rows.ts'
+
 const WARN_LINES = 300
 const MOST_LINES = 350
 
@@ -137,6 +141,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
       ...direction(source),
       ...writes(source, tables),
       ...exits(source),
+      ...bytes(source),
       ...elsewhere(source),
       ...aliases(source),
     ]),
@@ -323,6 +328,18 @@ const elsewhere = ({ path, calls }: SourceFacts): Finding[] =>
       why: 'What only a cluster needs is read, and deleted, as a whole (docs/decisions/0030-two-planes.md).',
       instead:
         'Take one way for both; or call a function of src/tables/elsewhere/, or of elsewhere.ts in the feature, that says what it does.',
+    }))
+
+/** Finds features that handle the bytes of rows. */
+const bytes = ({ path, imports }: SourceFacts): Finding[] =>
+  imports
+    .filter(({ to }) => to === PRINTED_ROWS && !path.startsWith('src/platform/') && !KNOWS_BYTES.some((known) => path.startsWith(known)))
+    .map(({ line }) => ({
+      path,
+      line,
+      what: 'handles the bytes of rows',
+      why: 'A feature knows tables, rights and rules, not how bytes travel.',
+      instead: 'Declare the columns (http/answers/columns.ts): lists are written, and single rows are objects, by that declaration.',
     }))
 
 /** An alias without a dot may be read as a field of the user's table, which PostgreSQL prefers. */

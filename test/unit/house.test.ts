@@ -113,6 +113,15 @@ describe('the house rules', () => {
       { 'src/tasks/detail.ts': 'export const a = (db) => db?.isElsewhere(1)' },
       'src/tasks/detail.ts:1 asks where records are',
     ],
+    [
+      'a feature that handles the bytes of rows',
+      {
+        'src/platform/database/statements/printed-rows.ts': 'export class PrintedRows {}',
+        'src/tasks/detail.ts':
+          "import { PrintedRows } from '../platform/database/statements/printed-rows.ts'\nexport const a = new PrintedRows()",
+      },
+      'src/tasks/detail.ts:1 handles the bytes of rows',
+    ],
     ['a wide line', { 'src/app.ts': `// ${'a'.repeat(138)}` }, 'src/app.ts:1 has more than 140 characters'],
     ['a file of more than 300 lines', { 'src/platform/mail/html.ts': '\n'.repeat(301) }, 'src/platform/mail/html.ts 301 lines'],
   ])('find %s', (_, tree, expected) => {
