@@ -6,12 +6,11 @@ import { askedOfOthers } from './others.ts'
 import { watchLongWork } from './watched.ts'
 import { createInBatches, importRecords } from './writes.ts'
 
-const GOAL = 0.8
-const CREATE_GOAL = 0.5
+const CREATE_GOAL = 0.7
 const GOAL_P99 = 1.5
-/** Limits of the median for one caller: for every query, and for those that an index order answers. */
-const MOST_MS = 60
-const ORDERED_MS = 5
+/** Goals of a query that an index answers in its order, and of every other one. `goalMs` is that of the median for one caller. */
+const ORDERED = { goal: 1.4, goalMs: 5 }
+const ANY = { goal: 0.8, goalMs: 60 }
 /** The offset of page 100, or of the last page of a smaller table. */
 const farIn = (records: number) => Math.min(9_900, records - 100)
 
@@ -26,15 +25,14 @@ export const records: Suite<Filled> = {
     const offset = farIn(records)
     const others = askedOfOthers(offset)
     const path = `/api/table/${tableId}/records`
-    const page = (name: string, bare: string, body: object, goalMs: number): Case => ({
+    const page = (name: string, bare: string, body: object, goals: typeof ANY): Case => ({
       name,
       method: 'POST',
       ours: () => `${path}/query`,
       bare: () => bare,
       body: () => ({ limit: 100, ...body }),
-      goal: GOAL,
+      ...goals,
       goalP99: GOAL_P99,
-      goalMs,
     })
     const through = (view: ViewName) => {
       if (views[view]) return { view_id: views[view] }
@@ -42,21 +40,21 @@ export const records: Suite<Filled> = {
     }
     const words = Object.entries(WORDS)
     const cases: Case[] = [
-      page('open and due, newest due first', '/openAndDue', through('openAndDue'), ORDERED_MS),
-      page("amount over x or city contains 'ber', by name", '/largeOrNear', through('largeOrNear'), ORDERED_MS),
-      page('no filter, by amount', '/byAmount', through('byAmount'), ORDERED_MS),
-      page('by status, then the largest amount', '/byStatusAndAmount', through('byStatusAndAmount'), ORDERED_MS),
-      page('name starts with, by name', '/startsWith', through('startsWith'), ORDERED_MS),
-      ...words.map(([kind, word]) => page(`search for a ${kind} word`, `/search/${word}`, { search: word }, MOST_MS)),
+      page('open and due, newest due first', '/openAndDue', through('openAndDue'), ORDERED),
+      page("amount over x or city contains 'ber', by name", '/largeOrNear', through('largeOrNear'), ORDERED),
+      page('no filter, by amount', '/byAmount', through('byAmount'), ORDERED),
+      page('by status, then the largest amount', '/byStatusAndAmount', through('byStatusAndAmount'), ORDERED),
+      page('name starts with, by name', '/startsWith', through('startsWith'), ORDERED),
+      ...words.map(([kind, word]) => page(`search for a ${kind} word`, `/search/${word}`, { search: word }, ANY)),
       ...words.map(([kind, word]) =>
-        page(`open and due, search for a ${kind} word`, `/searchOpenAndDue/${word}`, { ...through('openAndDue'), search: word }, MOST_MS),
+        page(`open and due, search for a ${kind} word`, `/searchOpenAndDue/${word}`, { ...through('openAndDue'), search: word }, ANY),
       ),
-      page('page 100 by offset', '/offset', { ...through('byAmount'), offset }, MOST_MS),
+      page('page 100 by offset', '/offset', { ...through('byAmount'), offset }, ANY),
       page(
         'page 100 by cursor',
         '/cursor',
         { ...through('byAmount'), cursor: await cursorAt(offset, url + path, account.secret, through('byAmount')) },
-        ORDERED_MS,
+        ORDERED,
       ),
       {
         name: 'count of open and due',
@@ -64,9 +62,8 @@ export const records: Suite<Filled> = {
         ours: () => `${path}/count`,
         bare: () => '/count',
         body: () => through('openAndDue'),
-        goal: GOAL,
+        ...ANY,
         goalP99: GOAL_P99,
-        goalMs: MOST_MS,
       },
       {
         name: 'create a record',

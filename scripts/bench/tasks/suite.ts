@@ -3,7 +3,7 @@ import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, WORD } from './data.ts'
 import { mentionMany, sweepReminders } from './steps.ts'
 
-const GOAL = 1
+const GOAL = 0.8
 const GOAL_MS = 20
 const TABS = ['my', 'delegated', 'all']
 
