@@ -176,7 +176,7 @@ export const csvOperations: PlainOperation[] = [
         name: 'sheet',
         in: 'query',
         required: false,
-        description: 'The name of a sheet of the workbook. By default the first.',
+        description: 'The name of a sheet of the workbook. By default the first that is not hidden.',
         schema: { type: 'string' },
         example: 'Contacts',
       },

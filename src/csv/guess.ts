@@ -10,6 +10,7 @@ import type { NewField } from '../tables/schema.ts'
 import { hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'
 import type { Separator } from './imports/sniff.ts'
 import type { Row } from './reader.ts'
+import type { SheetColumns } from './workbooks/sheet-csv.ts'
 
 /** A column that is left out has no field: it has neither a name nor a value. */
 export type GuessedColumn = NewField | null
@@ -58,6 +59,7 @@ class ColumnGuess {
   readonly header: string
   readonly #isCode: boolean
   readonly #separator: Separator
+  readonly #excluded: readonly FieldType[]
   #forms = FORMS
   /** Cells with a value. */
   filled = 0
@@ -68,9 +70,11 @@ class ColumnGuess {
   /** The different values, null once they are too many or too long for options. */
   #values: Set<string> | null = new Set()
 
-  constructor(header: string, separator: Separator) {
+  /** @param excluded types that the cells have not, whatever they look like */
+  constructor(header: string, separator: Separator, excluded: readonly FieldType[]) {
     this.header = header
     this.#separator = separator
+    this.#excluded = excluded
     this.#isCode = header
       .toLowerCase()
       .split(/[^\p{L}\d]+/u)
@@ -113,12 +117,12 @@ class ColumnGuess {
 
   /** @param name of the field */
   field(name: string): NewField {
-    const [form] = this.filled ? this.#forms : []
+    const [form] = this.filled ? this.#forms.filter(([type]) => !this.#excluded.includes(type)) : []
     if (form && !(this.#isCode && form[0] === 'number')) {
       return { name, type: form[0], ...(form[0] === 'number' && { decimals: this.#decimals }) }
     }
     if (this.#longest > (TYPES.text.maxLength ?? 0) || this.#hasLines) return { name, type: 'long_text' }
-    const options = this.#isCode ? undefined : this.#options()
+    const options = this.#isCode || this.#excluded.includes('select') ? undefined : this.#options()
     return options ? { name, type: 'select', options } : { name, type: 'text' }
   }
 
@@ -138,8 +142,9 @@ export class Guess {
   /** Rows that an import would refuse, at most a hundred. */
   readonly issues: CellIssue[] = []
 
-  constructor(header: readonly string[], separator: Separator) {
-    this.#columns = header.map((cell) => new ColumnGuess(nameOf(unshielded(cell)), separator))
+  /** @param sheet what is known of the columns of a sheet */
+  constructor(header: readonly string[], separator: Separator, sheet?: SheetColumns) {
+    this.#columns = header.map((cell, index) => new ColumnGuess(nameOf(unshielded(cell)), separator, excludedFrom(index, sheet)))
   }
 
   add(rows: readonly Row[]): void {
@@ -174,6 +179,12 @@ export class Guess {
     })
     return withTitle(guessed)
   }
+}
+
+/** A text of a sheet is no number, and a duration is a text. */
+function excludedFrom(column: number, sheet: SheetColumns | undefined): FieldType[] {
+  if (sheet?.durations.includes(column)) return ['number', 'time', 'select']
+  return sheet?.texts.includes(column) ? ['number'] : []
 }
 
 const MAX_TEXT = TYPES.long_text.maxLength ?? 0

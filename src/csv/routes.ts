@@ -30,6 +30,7 @@ import { inSlot, isWorkbook, removeUnlessTaken, storeSheet, withReceived } from 
 import { guessTable, importLater, importTable } from './imports/start-import.ts'
 import { tooLarge } from './reader.ts'
 import { ImportQuery, NewTableQuery } from './schema.ts'
+import type { SheetColumns } from './workbooks/sheet-csv.ts'
 import { MAX_PACKED_MB } from './workbooks/workbook.ts'
 
 const MB = 1_048_576
@@ -146,15 +147,15 @@ async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsv
   const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
   const maxBytes = isXlsx ? MAX_PACKED_MB * MB : maxCsvBytes
   reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
-  const answer = async (csv: ReceivedBytes, isSheet: boolean) => {
+  const answer = async (csv: ReceivedBytes, sheetColumns?: SheetColumns) => {
     await grantedAgain(request, NEW_TABLE)
-    return (dry_run ? guessTable : importTable)(context, space, { csv, isSheet, title })
+    return (dry_run ? guessTable : importTable)(context, space, { csv, sheetColumns, title })
   }
   return receiving(request, maxBytes, (source) =>
     withReceived(context, space.account_id, { source, maxBytes }, async (file) => {
-      if (!isWorkbook(file)) return answer(file, false)
-      const csv = await storeSheet(context, file, sheet)
-      return removeUnlessTaken(context, csv, () => answer(csv, true))
+      if (!isWorkbook(file)) return answer(file)
+      const { csv, columns } = await storeSheet(context, file, sheet)
+      return removeUnlessTaken(context, csv, () => answer(csv, columns))
     }),
   )
 }

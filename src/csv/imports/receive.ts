@@ -7,6 +7,7 @@ import { memo } from '../../platform/memo.ts'
 import { perProcess } from '../../platform/processes/per-process.ts'
 import { type ReceivedBytes, receiveBytes } from '../../platform/stored-files/received-bytes.ts'
 import { tooLarge } from '../reader.ts'
+import type { SheetColumns } from '../workbooks/sheet-csv.ts'
 import { MAX_PACKED_MB, MAX_UNPACKED_MB, sheetAsCsv } from '../workbooks/workbook.ts'
 
 const MB = 1_048_576
@@ -84,12 +85,22 @@ export function isWorkbook({ head, size }: ReceivedBytes): boolean {
   return isZip
 }
 
+export interface StoredSheet {
+  csv: ReceivedBytes
+  columns: SheetColumns
+}
+
 /** Writes the sheet of a workbook in storage as CSV, into storage too. @throws AppError as `sheetAsCsv` */
-export async function storeSheet(context: Context, workbook: ReceivedBytes, sheet: string | undefined): Promise<ReceivedBytes> {
+export async function storeSheet(context: Context, workbook: ReceivedBytes, sheet: string | undefined): Promise<StoredSheet> {
   const { storage, signal } = context
   const stream = await storage.read(workbook.key)
   if (!stream) throw new Error(`${workbook.key} is not in storage any more`)
-  const csv = sheetAsCsv(await buffer(stream), sheet, context.actor.accountId, signal)
+  const lines = sheetAsCsv(await buffer(stream), { sheet, accountId: context.actor.accountId, signal })
+  let columns: SheetColumns = { texts: [], durations: [] }
+  async function* csv(): AsyncGenerator<Buffer> {
+    columns = yield* lines
+  }
   const maxBytes = 2 * MAX_UNPACKED_MB * MB
-  return receiveBytes(storage, csv, { name: 'sheet.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
+  const stored = await receiveBytes(storage, csv(), { name: 'sheet.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
+  return { csv: stored, columns }
 }

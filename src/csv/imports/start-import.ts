@@ -14,6 +14,7 @@ import { create } from '../../tables/service.ts'
 import { freeName, Guess, type GuessedColumn } from '../guess.ts'
 import { type ReadFile, readFile } from '../reader.ts'
 import type { GuessedTable, StartedTable } from '../schema.ts'
+import type { SheetColumns } from '../workbooks/sheet-csv.ts'
 import type { Encoding } from './encodings.ts'
 import { insertImport, requireFewImports } from './import-row.ts'
 import { runImport } from './run-import.ts'
@@ -24,8 +25,8 @@ const UNNAMED = 'Import'
 export interface NamedFile {
   /** A file of comma-separated values in storage. It is taken when a job has it. */
   csv: ReceivedBytes
-  /** True if the values were the sheet of a workbook. */
-  isSheet: boolean
+  /** What is known of its columns if the values were the sheet of a workbook. */
+  sheetColumns: SheetColumns | undefined
   /** The name that the request gives the table. It must be free. */
   title: string | undefined
 }
@@ -64,7 +65,7 @@ async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 
  * @throws AppError 400 for a file that an import would refuse, or without rows; 409 for a title that is taken
  */
 export async function importTable(context: Context, space: SpaceRef, file: NamedFile): Promise<StartedTable> {
-  const { columns, rows } = await guess(context, file.csv.key)
+  const { columns, rows } = await guess(context, file)
   const fields = columns.filter((field) => field !== null)
   await file.csv.keep(context.storage)
   const started = await context.transaction(async () => {
@@ -84,7 +85,7 @@ export async function importTable(context: Context, space: SpaceRef, file: Named
 
 /** What `importTable` would create. @throws AppError as `importTable` */
 export async function guessTable(context: Context, space: SpaceRef, file: NamedFile): Promise<GuessedTable> {
-  const { columns, rows, separator, encoding } = await guess(context, file.csv.key)
+  const { columns, rows, separator, encoding } = await guess(context, file)
   const { fields } = newFields(
     columns.filter((field): field is NewField => field !== null),
     new Set(),
@@ -93,19 +94,19 @@ export async function guessTable(context: Context, space: SpaceRef, file: NamedF
   const present = await takenTitles(context, space)
   if (present.has(name.toLowerCase())) throw conflict('This name is taken')
   const guessed = { name, rows, fields: ownFields({ fields } as TableDef).map(fieldOf) }
-  return file.isSheet ? guessed : { ...guessed, separator, encoding }
+  return file.sheetColumns ? guessed : { ...guessed, separator, encoding }
 }
 
 /** Reads the whole file, because a later row may show that a column has other values than the first ones. */
-async function guess({ storage, signal }: Context, key: string): Promise<GuessedFile> {
-  const bytes = await storage.read(key)
-  if (!bytes) throw new Error(`${key} is not in storage any more`)
+async function guess({ storage, signal }: Context, { csv, sheetColumns }: NamedFile): Promise<GuessedFile> {
+  const bytes = await storage.read(csv.key)
+  if (!bytes) throw new Error(`${csv.key} is not in storage any more`)
   let found: Guess | undefined
   try {
     const { rows: chunks, separator, encoding } = await readFile(bytes, Number.POSITIVE_INFINITY)
     for await (const rows of chunks) {
       signal.throwIfAborted()
-      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), separator)
+      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), separator, sheetColumns)
       found.add(rows)
     }
     if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')

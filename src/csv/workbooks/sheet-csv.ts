@@ -1,51 +1,65 @@
 /** The cells of a sheet as lines of CSV, in the forms that an import reads. */
 
-import { formatInstant } from '../../platform/time/time.ts'
 import { csvLine, shielded } from '../../platform/writers/csv-format.ts'
+import { Duration, Moment, type SheetCell } from './cell-values.ts'
+import type { SheetRows } from './sheet.ts'
 
-export type SheetCell = string | number | boolean | Date | null
+/** What the lines of a column do not show, by its index: the cells are texts, of which CSV alone would make something else. */
+export interface SheetColumns {
+  /** Columns with texts. Digits in them are no number, as in a room or the code of a part. */
+  texts: number[]
+  /** Columns with durations, which are neither numbers nor times of day. */
+  durations: number[]
+}
 
-const DAY_MS = 86_400_000
-/** The dates of day 0 in the date systems of 1900 and 1904. A cell with such a date is a time of day. */
-const DAYS_ZERO: ReadonlySet<number> = new Set([Date.UTC(1899, 11, 30), Date.UTC(1899, 11, 31), Date.UTC(1904, 0, 1)])
-
-const dayOf = (date: Date) => Math.floor(date.getTime() / DAY_MS) * DAY_MS
-const isMidnight = (date: Date) => date.getTime() === dayOf(date)
-const isTimeOfDay = (date: Date) => !isMidnight(date) && DAYS_ZERO.has(dayOf(date))
+/** The columns of a sheet, apart from the header, which is its first row with a cell. */
+export function columnsOf(rows: SheetRows): SheetColumns {
+  const [texts, durations] = [new Set<number>(), new Set<number>()]
+  let isBelowHeader = false
+  rows.forEach((row) => {
+    if (isBelowHeader) {
+      row.forEach((cell, index) => {
+        if (typeof cell === 'string') texts.add(index)
+        if (cell instanceof Duration) durations.add(index)
+      })
+    }
+    isBelowHeader = true
+  })
+  return { texts: [...texts], durations: [...durations] }
+}
 
 /** Yields a line for each row, even for an empty one, so that line numbers equal row numbers. */
-export function* csvOf(rows: readonly (readonly SheetCell[])[]): Generator<string> {
+export function* csvOf(rows: SheetRows): Generator<string> {
   const withTime = columnsWithTime(rows)
-  for (const row of rows) {
-    const isEmpty = row.every((cell) => cell === null || cell === '')
-    yield isEmpty ? '\r\n' : csvLine(row.map((cell, index) => sheetCellText(cell, withTime.has(index))))
+  const columns = rows.reduce((most, row) => Math.max(most, row.length), 0)
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at]
+    if (row) yield csvLine(Array.from({ length: columns }, (_, index) => cellText(row[index], withTime.has(index))))
+    else yield '\r\n'
   }
 }
 
 /** The columns in which at least one date has a time. All dates of such a column are read as instants, because a column has one type. */
-function columnsWithTime(rows: readonly (readonly SheetCell[])[]): Set<number> {
+function columnsWithTime(rows: SheetRows): Set<number> {
   const columns = new Set<number>()
-  for (const row of rows)
-    for (const [index, cell] of row.entries()) if (cell instanceof Date && !isMidnight(cell) && !isTimeOfDay(cell)) columns.add(index)
+  rows.forEach((row) => {
+    row.forEach((cell, index) => {
+      if (cell instanceof Moment && cell.day && cell.hasTime) columns.add(index)
+    })
+  })
   return columns
 }
 
-function sheetCellText(cell: SheetCell, isInstant: boolean): string {
-  if (cell === null) return ''
+function cellText(cell: SheetCell | undefined, isInstant: boolean): string {
+  if (cell === undefined) return ''
   if (typeof cell === 'string') return shielded(cell.toWellFormed())
   if (typeof cell === 'number') return numberText(cell)
-  if (typeof cell === 'boolean') return String(cell)
-  if (Number.isNaN(cell.getTime())) return ''
-  const rounded = new Date(Math.round(cell.getTime() / 1_000) * 1_000)
-  const text = formatInstant(rounded)
-  if (isTimeOfDay(rounded)) return text.slice(11)
-  return isInstant ? text : text.slice(0, 10)
+  if (cell instanceof Duration) return shielded(cell.text)
+  if (!(cell instanceof Moment)) return String(cell)
+  return cell.day && !isInstant ? cell.day : `${cell.day} ${cell.time || '00:00:00'}`.trim()
 }
 
-/** A spreadsheet shows 15 digits of a number, so that 0.1 + 0.2 is 0.3. */
 function numberText(number: number): string {
-  const shown = Number(number.toPrecision(15))
-  if (!Number.isFinite(shown)) return ''
-  const text = String(shown)
-  return text.includes('e') ? shown.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 20 }) : text
+  const text = String(number)
+  return text.includes('e') ? number.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 20 }) : text
 }

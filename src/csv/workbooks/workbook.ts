@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { accountName } from '../../platform/concurrency/current-account.ts'
 import { FairQueue } from '../../platform/concurrency/fair-queue.ts'
 import { AppError, badInput, tooBusy } from '../../platform/errors.ts'
+import type { SheetColumns } from './sheet-csv.ts'
 import type { WorkbookOutcome } from './workbook-process.ts'
 
 /** The most bytes of a workbook, packed and unpacked. */
@@ -18,18 +19,20 @@ const readers = new FairQueue({ slots: 2, slotsOfAccount: 1, mostWaiting: 10, wa
 
 const MODULE = new URL('./workbook-process.ts', import.meta.url)
 
+export interface SheetOptions {
+  /** The name of the sheet; by default the first that is shown. */
+  sheet: string | undefined
+  /** Whose turn it is. */
+  accountId: number
+  signal: AbortSignal
+}
+
 /**
  * Yields the sheet as CSV: dates and times in the form that an import reads, a formula as the value it had when the file was saved.
- * @param sheet its name; by default the first
- * @param accountId whose turn it is
+ * @returns what the CSV does not show of its columns
  * @throws AppError 400 for a file that is no workbook or has no such sheet, 413 when it is too large unpacked, 503 while others are read
  */
-export async function* sheetAsCsv(
-  bytes: Buffer,
-  sheet: string | undefined,
-  accountId: number,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer> {
+export async function* sheetAsCsv(bytes: Buffer, { sheet, accountId, signal }: SheetOptions): AsyncGenerator<Buffer, SheetColumns> {
   const slot = await readers.enter(accountName(accountId), { signal, refusal: () => tooBusy({ retryAfterSeconds: 10 }) })
   let child: ChildProcess | undefined
   try {
@@ -39,14 +42,19 @@ export async function* sheetAsCsv(
       env: process.env.TZ === undefined ? {} : { TZ: process.env.TZ },
       stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
     })
-    yield* outputOf(child, bytes, sheet, signal)
+    return yield* outputOf(child, bytes, sheet, signal)
   } finally {
     child?.kill('SIGKILL')
     readers.leave(slot)
   }
 }
 
-async function* outputOf(child: ChildProcess, bytes: Buffer, sheet: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* outputOf(
+  child: ChildProcess,
+  bytes: Buffer,
+  sheet: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, SheetColumns> {
   let outcome: WorkbookOutcome | undefined
   child.on('message', (message: WorkbookOutcome) => {
     outcome = message
@@ -68,6 +76,7 @@ async function* outputOf(child: ChildProcess, bytes: Buffer, sheet: string | und
   }
   signal.throwIfAborted()
   if (!outcome?.ok) throw refusalOf(outcome, sheet)
+  return outcome
 }
 
 function refusalOf(outcome: Exclude<WorkbookOutcome, { ok: true }> | undefined, sheet: string | undefined): AppError {
