@@ -64,6 +64,29 @@ test('answers 503 to pending requests, ends no process, and works again at once'
   expect(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
 })
 
+test('answers 503 once its own pool has ended, as for a request that a stop does not wait for', async () => {
+  const stopping = await testApp()
+  const { keys, owner, member } = await stopping.account({ withPassword: true })
+  const as = stopping.as(keys.account)
+  expect((await as.get('/api/spaces/list')).status).toBe(200)
+  await stopping.db.close()
+  const signIn = (password: string) => stopping.as(null).post('/api/auth/login', { email: owner.email, password })
+  const answers = [
+    await as.get('/api/spaces/list'),
+    await as.post('/api/spaces/create', { name: 'New' }),
+    await as.post('/api/spaces/create', { name: 'New' }, { 'idempotency-key': 'stopping' }),
+    await stopping.as(member).get('/api/auth/me'),
+    await signIn(owner.password),
+    await signIn('wrong'),
+    await as.send('/trpc/spaces.list', {}),
+    await stopping.as(member).send('/trpc/auth.me', {}),
+  ]
+  const read = ({ body }: Answer) => body.error?.data.message ?? body.message
+  expect(answers.map((answer) => `${answer.status} ${read(answer)} ${answer.headers.get('retry-after')}`)).toEqual(
+    answers.map(() => '503 The database is not available 5'),
+  )
+})
+
 test('answers 503 to changes while the database is read-only, and goes on reading', async () => {
   const { keys, space } = await app.account()
   const as = app.as(keys.account)

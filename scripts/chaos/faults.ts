@@ -51,6 +51,37 @@ const killPostgres: Pick<Fault, 'kinds' | 'isOfDatabase' | 'begin' | 'end'> = {
   end: startPostgres,
 }
 
+/** Longer than what a process still does after its first answer. */
+const START_MS = 700
+
+/** Starts a process again, and kills PostgreSQL at some moment after its first answer. */
+function lostWithinStart(): Pick<Fault, 'begin' | 'end'> {
+  let victim: ServiceProcess
+  let starting: Promise<void>
+  return {
+    async begin({ processes, postgres }) {
+      victim = pick(processes)
+      await victim.kill()
+      starting = victim.start()
+      // A start that fails is awaited below.
+      starting.catch(() => {})
+      const hasAnswered = () =>
+        fetch(victim.healthUrl).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      await until(hasAnswered, `for ${victim.name} to answer`, { withinMs: 60_000, everyMs: 5 })
+      await sleep(Math.random() * START_MS)
+      postgres.kill()
+    },
+    async end(world) {
+      await startPostgres(world)
+      // The end of a process within its start is reported; as under a supervisor, it is started again.
+      await starting.catch(() => victim.start())
+    },
+  }
+}
+
 const everything = killed(({ processes }) => processes)
 let taken: pg.Client[] = []
 
@@ -242,6 +273,7 @@ export const FAULTS: readonly Fault[] = [
       await everything.end(world)
     },
   },
+  { name: 'database lost within a start', kinds: ['cluster', 'embedded'], isOfDatabase: true, holdMs: 500, ...lostWithinStart() },
   { name: 'the service killed', kinds: ['embedded'], isOfDatabase: false, holdMs: 300, ...killed(({ processes }) => processes) },
   { name: 'PostgreSQL away for 30 s', ...killPostgres, kinds: ['cluster'], holdMs: 30_000, begin: async ({ postgres }) => postgres.kill() },
 ]

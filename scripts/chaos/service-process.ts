@@ -17,6 +17,8 @@ export interface ServiceProcess {
   name: string
   /** Undefined for a worker, which does not listen. */
   url: string | undefined
+  /** Of /healthz, which answers as soon as the process listens. */
+  healthUrl: string
   start(): Promise<void>
   /** Kills the process with SIGKILL, and resolves when it has ended. */
   kill(): Promise<void>
@@ -42,9 +44,10 @@ interface Options {
 
 export async function serviceProcess({ name, role, logDir, environment, root }: Options): Promise<ServiceProcess> {
   // A process that is started again listens on the same port.
-  const port = role === 'worker' ? 0 : await freePort()
+  const port = await freePort()
+  const ports = role === 'worker' ? { PORT: '0', METRICS_PORT: String(port) } : { PORT: String(port) }
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = COMPILED } = process.env
-  const env = { PATH, HOME, NODE_COMPILE_CACHE, HOST: '127.0.0.1', PORT: String(port), ROLE: role, LOG_LEVEL: 'error', ...environment }
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, HOST: '127.0.0.1', ...ports, ROLE: role, LOG_LEVEL: 'error', ...environment }
   const file = createWriteStream(join(logDir, `${name}.log`), { flags: 'a' })
   const ends: string[] = []
   const faults: string[] = []
@@ -104,6 +107,7 @@ export async function serviceProcess({ name, role, logDir, environment, root }: 
   return {
     name,
     url: role === 'worker' ? undefined : `http://127.0.0.1:${port}`,
+    healthUrl: `http://127.0.0.1:${port}/healthz`,
     start,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

@@ -1,6 +1,7 @@
 import { TRPCError } from '@trpc/server'
 import { describe, expect, test } from 'vitest'
 import { type Database, openDatabase, sql } from '../../src/platform/database/database.ts'
+import { shortRead } from '../../src/platform/database/statements/statement.ts'
 import { errorAnswer } from '../../src/platform/http/answers/error-answer.ts'
 
 describe('an unexpected error', () => {
@@ -37,5 +38,28 @@ describe('a server without its socket', () => {
     const error = await use(db).catch((thrown) => thrown)
     expect(errorAnswer(error, 'req-1')).toMatchObject({ status: 503, body: { message: 'The database is not available' } })
     await db.close()
+  })
+})
+
+describe('a pool that was ended', () => {
+  test.each<[string, (db: Database) => Promise<unknown>]>([
+    ['for a statement', (db) => db.read(sql`select 1`)],
+    ['for a short read', (db) => db.read(shortRead('one', sql`select 1`))],
+    ['for a page', (db) => db.page(sql`select 1`)],
+    ['for a query that its caller may leave', (db) => db.read(sql`select 1`, { signal: new AbortController().signal })],
+    ['for a write', (db) => db.write(sql`delete from users`)],
+    ['for Prisma', (db) => db.prisma.user.count()],
+    ['for Prisma in a transaction', (db) => db.transaction(() => db.prisma.user.count())],
+    ['for a transaction', (db) => db.transaction(() => db.write(sql`delete from users`))],
+  ])('is an outage %s', async (_, use) => {
+    const db = openDatabase({ host: '/nowhere', user: 'nobody', database: 'none' })
+    await db.close()
+    const error = await use(db).catch((thrown) => thrown)
+    expect(errorAnswer(error, 'req-1')).toMatchObject({
+      status: 503,
+      isFault: false,
+      headers: { 'retry-after': '5' },
+      body: { message: 'The database is not available' },
+    })
   })
 })

@@ -15,7 +15,7 @@ const LOST_NODES = [
   /failed to prepare transaction '.*' on host (\S+)/,
 ]
 
-/** True for the loss of a connection to the database, for one that could not be opened, and for lacking resources of the server. */
+/** True if a connection to the database or its pool was lost or could not be opened, and for lacking resources of the server. */
 export function isDatabaseAway(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   const code = sqlState(thrown)
@@ -26,8 +26,17 @@ export function isDatabaseAway(thrown: unknown): boolean {
   return UNREACHABLE.has((thrown.cause as AdapterCause | undefined)?.kind) || LOST.some((text) => thrown.message.startsWith(text))
 }
 
-/** The messages of pg (8.23.1) for a lost connection; these errors have no code. */
-const LOST = ['Connection terminated', 'Client has encountered a connection error', 'Client was closed']
+/**
+ * The messages of pg (8.23.1) and pg-pool for a connection that is lost or cannot be opened in time, and for a pool that a process which
+ * stops has ended; these errors have no code.
+ */
+const LOST = [
+  'Connection terminated',
+  'Client has encountered a connection error',
+  'Client was closed',
+  'timeout expired',
+  'Cannot use a pool after calling end on the pool',
+]
 
 const AWAY = new Set([
   '25P03',

@@ -9,6 +9,7 @@ import { openListener } from '../database/listener.ts'
 import { closeIfSilent } from '../database/statements/silent-connections.ts'
 import { labelled } from '../database/statements/statement.ts'
 import { inSpan, type OpenSpan } from '../tracing/tracing.ts'
+import { openSchedules } from './schedules.ts'
 import { WakeUps } from './wake-ups.ts'
 
 /** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */
@@ -69,8 +70,8 @@ export interface Jobs {
   isReady(): Promise<boolean>
   /** Starts workers. */
   work<Data extends object>(queue: Queue<Data>, slots: WorkSlots, work: (data: Data) => Promise<void>): Promise<void>
-  /** Enqueues a job on a schedule. @param cron five fields, in UTC */
-  schedule(queue: Queue, cron: string): Promise<void>
+  /** Enqueues a job on a schedule, from the moment when the database has taken it. @param cron five fields, in UTC */
+  schedule(queue: Queue, cron: string): void
   /** Registers what is to be stopped before the workers are. */
   beforeStop(stop: () => Promise<void>): void
   /** Waits for running jobs, and starts no others. */
@@ -123,6 +124,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     if (worker) setTimeout(() => boss.notifyWorker(worker), RETRY_MS).unref()
   })
   await boss.start()
+  const schedules = openSchedules((name, cron) => boss.schedule(name, cron, {}, { tz: 'UTC' }), log)
   const here = {
     executeSql: async (text: string, values?: unknown[]) => ({
       rows: await db.write<never>(labelled('send-job', { text, values: values ?? [] } as unknown as Sql)),
@@ -179,11 +181,10 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
         })
       }
     },
-    async schedule(queue, cron) {
-      await boss.schedule(queue.name, cron, {}, { tz: 'UTC' })
-    },
+    schedule: (queue, cron) => schedules.add(queue.name, cron),
     beforeStop: (stop) => void stops.push(stop),
     async stop() {
+      schedules.stop()
       await Promise.all(stops.map((stop) => stop()))
       await boss.stop({ graceful: true, timeout: 30_000 })
       await pool.end()

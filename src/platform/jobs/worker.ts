@@ -22,7 +22,7 @@ export function work<Data extends object>(
   return { queue: queue as Queue, concurrency, run, ...options }
 }
 
-/** Starts all workers of this process. */
+/** Starts all workers of this process, which needs no database: the process may answer requests by then. */
 export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs = deps.jobs): Promise<void> {
   for (const { queue, cron, run, start, ...slots } of works) {
     if (start) jobs.beforeStop(start(deps))
@@ -41,6 +41,6 @@ export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs =
         deps.metrics.observe(jobSeconds, (performance.now() - startedAt) / 1000, { queue: queue.name, outcome })
       }
     })
-    if (cron) await jobs.schedule(queue, cron)
+    if (cron) jobs.schedule(queue, cron)
   }
 }

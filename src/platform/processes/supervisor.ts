@@ -25,7 +25,7 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor {
-  /** Resolves when all processes answer requests, with the lines for the operator. @throws StartError when the first start fails */
+  /** Resolves when all processes answer requests, with the lines for the operator. @throws StartError when the first cannot start */
   readonly started: Promise<readonly string[]>
   /** Rejects when no process is left and none can be started: something has to be changed first. */
   readonly failed: Promise<never>
@@ -52,6 +52,8 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
   /** The callers that wait for the first start of a process. */
   const waiting = new Map<Slot, { resolve(lines: readonly string[]): void; reject(error: Error): void }>()
   let isStopping = false
+  /** True once a process has answered requests. From then on the end of another one, even in its first start, ends nothing else. */
+  let hasAnswered = false
   let knownPort = port
   let fixedPort = port
 
@@ -78,6 +80,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     if (message.tells === 'scrape') void answerScrape(slot, message.id)
     if (message.tells !== 'ready') return
     slot.isReady = true
+    hasAnswered = true
     knownPort = message.port ?? knownPort
     waiting.get(slot)?.resolve(message.lines)
   }
@@ -99,9 +102,8 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
       if (!alive().length) allEnded.resolve()
       return
     }
-    const first = waiting.get(slot)
     // It has printed the reason, unless it was killed.
-    if (first) first.reject(new StartError(signal ? `A process was ended by ${signal}` : ''))
+    if (!hasAnswered) waiting.get(slot)?.reject(new StartError(signal ? `A process was ended by ${signal}` : ''))
     else if (code === CANNOT_START && !ready().length) failed.reject(new StartError(''))
     else startAgain(slot, { ended_pid: pid, code, signal })
   }
