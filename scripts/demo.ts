@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { DUE_VIEW } from '../src/demo/views.ts'
+import { catcherToken } from '../src/email/catcher/access.ts'
 import { newHexToken } from '../src/platform/secrets/secrets.ts'
 import { readSettings } from '../src/settings.ts'
 import { asksForHelp, findService, runScript, ScriptError } from './runtime.ts'
@@ -44,7 +45,7 @@ await runScript(async () => {
     throw new ScriptError(
       `${loginFile(settings.dataDir)} is missing: npm run demo uses the demo account, which the first npm start makes without DATABASE_URL`,
     )
-  await walk(baseUrl, login)
+  await walk(baseUrl, login, catcherToken(settings))
 })
 
 async function requireService(baseUrl: string): Promise<void> {
@@ -56,7 +57,7 @@ async function requireService(baseUrl: string): Promise<void> {
   seen(`a service that is ready at ${baseUrl}`)
 }
 
-async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin): Promise<void> {
+async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin, mailToken: string): Promise<void> {
   const { get, post } = caller(baseUrl, { authorization: `Bearer ${keys.personal}` })
 
   step('Sign in')
@@ -110,8 +111,9 @@ async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin): Pro
   seen(`the SMTP server has taken it: status ${email.metadata?.status}, ${email.metadata?.messageId}`)
 
   step('Look into the mail catcher (/dev/mail)')
+  const catcher = caller(baseUrl, { authorization: `Bearer ${mailToken}` })
   const mail = await seeing('the mail in /dev/mail.json', async () =>
-    (await get<CaughtMail[]>('/dev/mail.json')).find(({ messageId }) => messageId === email.metadata?.messageId),
+    (await catcher.get<CaughtMail[]>('/dev/mail.json')).find(({ messageId }) => messageId === email.metadata?.messageId),
   )
   const replyTo = mail.headers['reply-to'] ?? ''
   seen(`"${mail.subject}" from ${mail.from} to ${mail.envelopeTo.join(', ')}`)
@@ -133,7 +135,7 @@ async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin): Pro
   )
   seen(`comment ${reply.id} (${reply.type}) by ${reply.user_name}: "${reply.content.trim()}"`)
 
-  console.log(`\nThat is the main job. The API is described at ${baseUrl}/docs, caught mail is at ${baseUrl}/dev/mail.`)
+  console.log(`\nThat is the main job. The API is described at ${baseUrl}/docs, caught mail is at ${baseUrl}/dev/mail?token=${mailToken}`)
 
   async function commentOf(id: number, status: string): Promise<RecordComment | undefined> {
     const comments = await get<RecordComment[]>(commentsPath)

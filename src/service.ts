@@ -6,6 +6,7 @@ import { works } from './background.ts'
 import { loginFile, readLogin } from './demo/login.ts'
 import { createDemo } from './demo/service.ts'
 import { type Opened, openDeps } from './deps.ts'
+import { catcherToken } from './email/catcher/access.ts'
 import { type Catcher, mountCatcher, openCaughtMails } from './email/catcher/catcher.ts'
 import { catcherOfService, caughtMailIn, moveIntegrations, type OwnCatcher, openCatcher } from './email/catcher/catcher-port.ts'
 import { CertificateError } from './email/receiver/certificate.ts'
@@ -16,6 +17,7 @@ import { MigrationError } from './platform/database/migrations/migrations.ts'
 import { missingRight } from './platform/database/migrations/missing-right.ts'
 import { releaseClients } from './platform/http/graceful-shutdown.ts'
 import { listen, listenError } from './platform/http/listening.ts'
+import { isForThisMachine } from './platform/http/local-callers.ts'
 import { startWork } from './platform/jobs/worker.ts'
 import { collectWhenIdle } from './platform/processes/idle-memory.ts'
 import { onCollect } from './platform/processes/member.ts'
@@ -100,10 +102,10 @@ async function start(settings: Settings, { log, postgres }: BegunStart): Promise
     if (isWorker) await startWork(opened.deps, works)
     const { deps } = opened
     onCollect((isFirstOfAll) => deps.metrics.series(deps, isFirstOfAll))
-    const mail = catcher ? `; mail is caught at ${url}/dev/mail` : ''
+    const mail = catcher ? `; mail is caught at ${url}/dev/mail?token=${catcherToken(settings)}` : ''
     const does = isWeb ? `listens on ${url}${mail}` : 'works on background jobs'
     stopCollecting = collectWhenIdle()
-    lines.push(moved ?? '', `Gridpost ${does}${operatorAddress(operatorApp, settings)}`, demo)
+    lines.push(moved ?? '', `Gridpost ${does}${operatorAddress(operatorApp, settings)}`, openMailPages(catcher, settings), demo)
     return { lines: lines.filter(Boolean), port: app && portOf(app), stop }
   } catch (error) {
     await stop()
@@ -123,10 +125,17 @@ async function openOwnCatcher(settings: Settings): Promise<OwnCatcher | undefine
 }
 
 /** Mounts /dev/mail, unless the service runs on a database of the operator's own. */
-async function mountMailPages(app: FastifyInstance, catcher: Catcher | undefined, { databaseUrl, dataDir }: Settings): Promise<void> {
-  if (catcher) mountCatcher(app, catcher)
-  else if (!databaseUrl) mountCatcher(app, await openCaughtMails(caughtMailIn(dataDir)))
+async function mountMailPages(app: FastifyInstance, catcher: Catcher | undefined, settings: Settings): Promise<void> {
+  const { databaseUrl, dataDir } = settings
+  if (catcher) mountCatcher(app, catcher, settings)
+  else if (!databaseUrl) mountCatcher(app, await openCaughtMails(caughtMailIn(dataDir)), settings)
 }
+
+/** What the operator has to know of an open door. Empty where caught mail wants the token in any case. */
+const openMailPages = (catcher: Catcher | undefined, settings: Settings): string =>
+  catcher && isForThisMachine(settings)
+    ? 'Programs on this machine see it without the token, and so do all callers of a proxy that adds no header: PUBLIC_URL closes it.'
+    : ''
 
 const portOf = (app: FastifyInstance) => (app.server.address() as AddressInfo).port
 

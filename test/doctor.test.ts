@@ -134,6 +134,15 @@ describe('settings', () => {
     expect(findings.map(({ check }) => check).filter((check) => check.startsWith('settings.'))).toEqual(['settings.catch_domain'])
   })
 
+  test('what closes caught mail is said where programs on this machine see it without the token', async () => {
+    const DATA_DIR = join(folder, 'caught-mail')
+    const notes = async (environment: Record<string, string>) =>
+      (await doctor({ DATA_DIR, SECRET_KEY, ...environment })).notes.filter((note) => note.includes('/dev/mail'))
+    expect(await notes({})).toEqual([expect.stringContaining('set PUBLIC_URL, which closes it')])
+    for (const closed of [{ PUBLIC_URL: 'https://gridpost.invalid' }, { HOST: '0.0.0.0' }, { TRUST_PROXY: 'loopback' }, { DATABASE_URL }])
+      expect([closed, await notes(closed)]).toEqual([closed, []])
+  })
+
   test('files with secrets that others can read are found', async () => {
     const dataDir = join(folder, 'readable')
     mkdirSync(dataDir)

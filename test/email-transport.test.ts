@@ -10,6 +10,7 @@ import type { SmtpServer } from '../src/email/smtp/connections.ts'
 import { DeliveryError } from '../src/email/smtp/failure.ts'
 import { isPublic } from '../src/email/smtp/host-addresses.ts'
 import { deliver, probe } from '../src/email/smtp/transport.ts'
+import { readSettings } from '../src/settings.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 let smtp: TestSmtp
@@ -392,7 +393,7 @@ test('the catcher shows its mails, newest first, and forgets the oldest', async 
   })
 
   const app = Fastify()
-  mountCatcher(app, catcher)
+  mountCatcher(app, catcher, readSettings({ SECRET_KEY: 'a key for tests, long enough to be one' }))
   await deliver(there, envelope(), message({ subject: '<b>four</b>', html: '<p onclick="x()">"Grüße"</p><script>x</script>' }), options)
   const json = await app.inject('/dev/mail.json')
   expect(json.json()).toEqual(catcher.mails())

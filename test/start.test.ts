@@ -100,6 +100,12 @@ test('a first start answers, and SIGTERM to npm start ends every process', async
     storage: true,
   })
   expect((await fetch(`${service.url}/dev/mail.json`)).status).toBe(200)
+  const [page, token] = /mail is caught at (http:\S+\/dev\/mail\?token=([\w-]+))$/m.exec(service.output())?.slice(1) ?? []
+  expect(service.output()).toContain('PUBLIC_URL closes it')
+  const proxied = { 'x-forwarded-for': '203.0.113.9' }
+  expect((await fetch(`${service.url}/dev/mail.json`, { headers: proxied })).status).toBe(404)
+  expect((await fetch(`${service.url}/dev/mail.json`, { headers: { ...proxied, authorization: `Bearer ${token}` } })).status).toBe(200)
+  expect((await fetch(page ?? '', { headers: proxied })).status).toBe(200)
   service.npm.kill('SIGTERM')
   await service.ended
   await expectNothingLeft(service)

@@ -17,7 +17,7 @@ import { checkCatchDomain, checkPublicUrl, checkSmtp } from './reach-checks.ts'
 import { checkReceiverCertificate, checkReceiverReach } from './receiver-checks.ts'
 import { checkReplicas } from './replica-checks.ts'
 import { checkIndexes, checkRecords, checkSystemTables, checkTriggers } from './schema-checks.ts'
-import { checkSettings } from './settings-checks.ts'
+import { checkSettings, describeCaughtMail } from './settings-checks.ts'
 import { checkDisks, checkLeftovers, checkStorage } from './storage-checks.ts'
 
 export interface Report {
@@ -64,6 +64,7 @@ export async function examine({
   const report: Report = { findings: [], skipped: [], notes: [] }
   const settings = settingsOf(environment, report)
   if (!settings) return report
+  report.notes.push(...describeCaughtMail(settings))
   report.findings.push(...checkSettings({ settings, environment }), ...checkLeftovers({ settings }), ...(await checkDisks({ settings })))
   for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain, checkReceiverCertificate, checkReceiverReach])
     report.findings.push(...(await check({ settings })))

@@ -1,6 +1,7 @@
 /** Settings that are weak or unfinished, and files that others can read. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isForThisMachine } from '../../src/platform/http/local-callers.ts'
 import type { Settings } from '../../src/settings.ts'
 import type { Examined, Finding } from './finding.ts'
 
@@ -134,6 +135,15 @@ function unfinished({ publicUrl, smtpUrl, catchDomain }: Settings, { NODE_ENV }:
     })
   return findings
 }
+
+/** A note, because nothing shows whether there is a proxy. */
+export const describeCaughtMail = (settings: Settings): string[] =>
+  isForThisMachine(settings)
+    ? [
+        'mail     /dev/mail shows caught mail, with links that set passwords, to programs on this machine without a token, and to all ' +
+          'callers of a proxy that adds no header: if there is a proxy, set PUBLIC_URL, which closes it (docs/mail.md).',
+      ]
+    : []
 
 /** The files with secrets in DATA_DIR. */
 const SECRET_FILES = ['secret-key', 'demo.json', 'service.json']

@@ -1,11 +1,13 @@
 /** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows its mails at /dev/mail. */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, connect, isIP } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { forbidden, notFound } from '../../platform/errors.ts'
+import type { Settings } from '../../settings.ts'
+import { requireAccess } from './access.ts'
 import { BOUNCES, type BounceChoice, replyTo, reportOn } from './answers.ts'
 import { type CaughtMail, openMailFolder } from './mail-folder.ts'
 import { catcherPage } from './page.ts'
@@ -115,17 +117,19 @@ export async function installationAt({ host, port }: { host: string; port: numbe
 
 /**
  * GET /dev/mail for people and GET /dev/mail.json for programs, both with `?q=` to search; the source of a mail, and forms that answer one
- * as its recipient or their mail server would. Only the embedded default mounts them.
+ * as its recipient or their mail server would. Only the embedded default mounts them, and `requireAccess` says for whom.
  */
-export function mountCatcher(app: FastifyInstance, catcher: CaughtMails): void {
+export function mountCatcher(app: FastifyInstance, catcher: CaughtMails, settings: Settings): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: 1_048_576 }, (_, body, done) =>
       done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     )
-    scope.addHook('onRequest', async (request) => refuseOtherNames(request))
+    scope.addHook('onRequest', async (request) =>
+      requireAccess(settings, request, request.routeOptions.url === PAGE ? (request.query as Query).token : undefined),
+    )
     scope.get('/dev/mail.json', async ({ query }) => matching(await catcher.mails(), (query as Query).q))
-    scope.get('/dev/mail', async ({ query }, reply) => showPage(catcher, query as Query, reply))
+    scope.get(PAGE, async ({ query }, reply) => showPage(catcher, query as Query, reply))
     scope.get('/dev/mail/:id/source', async (request, reply) => showSource(catcher, request, reply))
     scope.post('/dev/mail/:id/reply', async (request, reply) => {
       const { mail, form } = await requested(catcher, request)
@@ -139,19 +143,10 @@ export function mountCatcher(app: FastifyInstance, catcher: CaughtMails): void {
   })
 }
 
-/**
- * A page of another site may give its own name the address of this service (DNS rebinding), and the browser would let it read the mails,
- * among them links that set a password.
- * @throws AppError 403 for a name that such a page can have, unless it is that of PUBLIC_URL
- */
-function refuseOtherNames({ hostname, context }: FastifyRequest): void {
-  const name = hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1')
-  if (isIP(name) || !name.includes('.') || /\.(localhost|local|internal)$/.test(name)) return
-  if (context && name === new URL(context.deps.publicUrl()).hostname) return
-  throw forbidden('Open this page by its address, by localhost or by PUBLIC_URL')
-}
+const PAGE = '/dev/mail'
 
 interface Query {
+  token?: string
   q?: string
   /** The mail that is shown open, and what was done to it. */
   open?: string
@@ -180,9 +175,12 @@ async function showPage(catcher: CaughtMails, { q, open, done }: Query, reply: F
       // Images of other hosts may load, so that opening a mail here requests its pixel.
       .header(
         'content-security-policy',
-        "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'; form-action 'self'; base-uri 'none'",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'; form-action 'self'; base-uri 'none'; " +
+          "frame-ancestors 'none'",
       )
       .header('x-content-type-options', 'nosniff')
+      // The address may have the token.
+      .header('referrer-policy', 'same-origin')
       .send(catcherPage(mails, { search, open: Number(open), done: String(done ?? '') }))
   )
 }

@@ -10,7 +10,7 @@ import { tokenHash } from '../../secrets/secrets.ts'
 import { hangUpSignal } from '../answers/hang-up.ts'
 import { isCrossSite } from './cross-site.ts'
 import { POSITION_HEADER } from './read-your-writes.ts'
-import type { RequestContext } from './request-context.ts'
+import type { CookieOptions, RequestContext } from './request-context.ts'
 import { RPC_PREFIX } from './rpc.ts'
 
 export type Cookies = Pick<FastifyInstance, 'parseCookie' | 'serializeCookie'>
@@ -95,10 +95,10 @@ export class HttpRequest implements RequestContext {
     return cookie ? this.#application.cookies.parseCookie(cookie)[name] : undefined
   }
 
-  setCookie(name: string, value: string, { maxAgeSeconds }: { maxAgeSeconds: number }): void {
+  setCookie(name: string, value: string, { maxAgeSeconds: maxAge, path = '/', sameSite = 'lax' }: CookieOptions): void {
     // A proxy in TRUST_PROXY says what the browser uses.
     const secure = this.deps.publicUrl().startsWith('https:') || this.#request.protocol === 'https'
-    const options = { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge: maxAgeSeconds } as const
+    const options = { path, httpOnly: true, sameSite, secure, maxAge } as const
     this.#reply.header('set-cookie', this.#application.cookies.serializeCookie(name, value, options))
   }
 

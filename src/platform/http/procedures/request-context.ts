@@ -36,7 +36,7 @@ export interface RequestContext {
   onUse(actor: Actor, lastSeenAt: string | null): void
   /** The value of a cookie that the request has. */
   cookie(name: string): string | undefined
-  setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
+  setCookie(name: string, value: string, options: CookieOptions): void
   /** The result of the access check, if it ran before the body was read (REST). */
   admission?: Admission | undefined
   /** The ids of the path (REST). */
@@ -55,6 +55,13 @@ export interface RequestContext {
   mayHaveWritten?: boolean
   /** Whether the credentials are valid and the request was counted. */
   isCallerKnown?: boolean
+}
+
+/** By default the browser sends a cookie to every path, and also when a link of another site leads here. */
+export interface CookieOptions {
+  maxAgeSeconds: number
+  path?: string
+  sameSite?: 'lax' | 'strict'
 }
 
 /** The parts of a request that `admit` needs. */
