@@ -7,6 +7,7 @@ import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { mailDesk, postMail, untilRead } from './support/mail-desk.ts'
 import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
 
 const smtp = await startSmtp()
 afterAll(() => smtp.close())
@@ -407,6 +408,75 @@ describe('a suppressed address', () => {
     expect(await app.as(admin).rpc.suppressions.list.query({})).toMatchObject({ rows: [{ email: 'ann@customer.example' }], total: 1 })
     expect(await app.as(admin).rpc.suppressions.remove.mutate({ email: 'ann@customer.example' })).toEqual({ ok: true })
     expect((await list(app.as(keys.account))).body).toEqual([])
+  })
+
+  test('is removed by the owner, and by admins of a space that has mailed it', async () => {
+    const { id, owner, admin, otherSpace, keys, keyOf, sent, causeId } = await bounced('dora@customer.example')
+    const remove = (caller: Caller, email = 'dora@customer.example') => app.as(caller).post('/api/email/suppressions/remove', { email })
+    const suppressAgain = () =>
+      app.db.write(sql`
+        insert into email_suppressions (account_id, email, reason, comment_id) values (${id}, 'dora@customer.example', 'hard_bounce', ${causeId})`)
+    // Another admin, of a space that has mailed nobody.
+    const elsewhere = await app.person(id, 'Emil Elsewhere')
+    await app.as(owner).post(`/api/space/${otherSpace}/members/add`, { email: elsewhere.email, role: 'admin' })
+    const elsewhereKey = await keyOf({ accountId: id, userId: elsewhere.id }, { kind: 'personal' })
+    expect((await list(app.as(elsewhere))).body).toHaveLength(1)
+    for (const caller of [elsewhere, elsewhereKey])
+      expect(await remove(caller)).toMatchObject({ status: 403, body: { message: 'Not authorized' } })
+    await expect(app.as(elsewhere).rpc.suppressions.remove.mutate({ email: 'Dora@customer.example' })).rejects.toMatchObject({
+      message: 'Not authorized',
+    })
+    expect((await remove(elsewhere, 'nobody@customer.example')).status).toBe(404)
+
+    // A mail that was dropped because the address is suppressed has reached nobody.
+    const { id: table, records } = await makeTable(app, { owner, space: otherSpace }, { records: [{ name: 'Acme' }] })
+    const integration = { label: 'Other', host: '127.0.0.1', port: smtp.port, tls: 'none', from_domains: ['example.com'] }
+    const { body: created } = await app.as(owner).post(`/api/space/${otherSpace}/smtp/create`, integration)
+    const as = app.as(elsewhere)
+    const send = async () => {
+      const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'other@example.com' } }
+      const { body } = await as.post('/api/email/send', {
+        ...mail,
+        cc: ['DORA@customer.example'],
+        to: ['carl@customer.example'],
+        subject: 'x',
+      })
+      const recipients = async () => {
+        const { body: comments } = await as.get(`/api/table/${table}/record/${records[0]}/comments/get`)
+        return comments.find((comment: { id: number }) => comment.id === body.id)?.metadata.recipients
+      }
+      await expect.poll(async () => (await recipients())?.map(({ status }: { status: string }) => status)).not.toContain('queued')
+      return (await recipients())[1].status
+    }
+    expect(await send()).toBe('dropped')
+    expect((await remove(elsewhere)).status).toBe(403)
+
+    for (const caller of [admin, owner, keys.account, await keyOf({ accountId: id, userId: owner.id }, { kind: 'personal' })]) {
+      expect((await remove(caller)).status).toBe(200)
+      await suppressAgain()
+    }
+    // The cause is in another space, but this one has mailed the address, too.
+    expect((await remove(admin)).status).toBe(200)
+    expect(await send()).toBe('sent')
+    await suppressAgain()
+    expect((await remove(elsewhereKey)).status).toBe(200)
+    await suppressAgain()
+    await app.as(owner).post(`/api/space/${otherSpace}/member/${elsewhere.id}/update`, { role: 'member' })
+    expect((await remove(elsewhere)).status).toBe(403)
+    const limited = await keyOf({ accountId: id, userId: owner.id }, { kind: 'account', space_ids: [otherSpace] })
+    expect((await remove(limited)).status).toBe(403)
+    expect(await sent('carl@customer.example')).toBeDefined()
+  })
+
+  test('that refused a mail of a space while it was sent has been mailed by that space', async () => {
+    const { admin, sent, id } = await desk()
+    smtp.recipients.set('fred@customer.example', '550 5.1.1 User unknown')
+    onTestFinished(() => smtp.recipients.clear())
+    await sent('fred@customer.example')
+    const found = await app.db.read<{ email: string }>(sql`select email from email_suppressions where account_id = ${id}`)
+    expect(found).toEqual([{ email: 'fred@customer.example' }])
+    await app.db.write(sql`update email_suppressions set comment_id = null where account_id = ${id}`)
+    expect((await app.as(admin).post('/api/email/suppressions/remove', { email: 'fred@customer.example' })).status).toBe(200)
   })
 
   test.each<[object, string]>([

@@ -650,6 +650,38 @@ describe('signatures', () => {
     expect((await app.as(keys.accountReadOnly).post('/api/email/signatures/list', {})).body.message).toBe('API key is read-only')
   })
 
+  test('are sent with by a key that is limited to some spaces, and neither listed nor changed', async () => {
+    const { id, owner, space, otherSpace, keys, keyOf, send, comment } = await desk()
+    const as = app.as(keys.account)
+    const ofOwner = { accountId: id, userId: owner.id }
+    const limited = await keyOf(ofOwner, { kind: 'account', space_ids: [space, otherSpace] })
+    const { body: signature } = await as.post('/api/email/signatures/create', { name: 'Owner', html: 'Olga' })
+    const key = app.as(limited)
+    const refused = [
+      await key.post('/api/email/signatures/list', {}),
+      await key.post('/api/email/signatures/list'),
+      await key.post('/api/email/signatures/create', { name: 'B', html: 'x' }),
+      await key.post('/api/email/signatures/create', { name: 5 }),
+      await key.post(`/api/email/signature/${signature.id}/update`, { html: 'x' }),
+      await key.post(`/api/email/signature/${signature.id}/delete`),
+      await app.as(keys.accountOtherSpace).post('/api/email/signatures/list', {}),
+    ]
+    for (const { status, body } of refused) expect([status, body.message]).toEqual([403, 'Not authorized'])
+    const byRpc = [
+      () => key.rpc.signatures.list.query({}),
+      () => key.rpc.signatures.create.mutate({ name: 'B', html: 'x' }),
+      () => key.rpc.signatures.update.mutate({ id: signature.id, html: 'x' }),
+      () => key.rpc.signatures.delete.mutate({ id: signature.id }),
+    ]
+    for (const call of byRpc) await expect(call()).rejects.toMatchObject({ message: 'Not authorized', data: { httpStatus: 403 } })
+    expect((await key.post('/api/email/signature/2000000000/update', {})).status).toBe(404)
+    const readOnly = await keyOf(ofOwner, { kind: 'account', space_ids: [space], read_only: true })
+    expect((await app.as(readOnly).post('/api/email/signatures/list', {})).body.message).toBe('API key is read-only')
+    expect((await as.post('/api/email/signatures/list')).body).toEqual([signature])
+    const mail = await send({ signatureId: signature.id }, limited)
+    expect([mail.status, (await comment(mail.body.id)).metadata.signatureId]).toEqual([202, signature.id])
+  })
+
   test('may have at most 200 KB of UTF-8', async () => {
     const as = app.as((await app.account()).keys.personal)
     const create = (html: string) => as.post('/api/email/signatures/create', { name: 'A', html })

@@ -188,7 +188,9 @@ export const emailDocs = operationDocs('Email', {
 export const signatureDocs = operationDocs('Email', {
   list: {
     summary: 'List signatures',
-    description: "Returns the caller's own signatures, sorted by name.",
+    description:
+      "Returns the caller's own signatures, sorted by name. A key that is limited to some spaces may send with them, and neither list nor " +
+      'change them.',
     example: { output: { rows: [signature] } },
   },
 

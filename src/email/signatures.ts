@@ -22,8 +22,9 @@ export interface WriterRow {
 export const writerResource: Resource<WriterRow> = {
   ids: [],
   select: () => sql`select ${canWrite} as can_write`,
-  check: ({ can_write }) => {
-    if (!can_write) throw forbidden()
+  // A key that is limited to some spaces sends with the signatures of the owner, who also has other spaces to use them in.
+  check: ({ can_write }, { spaceIds }) => {
+    if (spaceIds || !can_write) throw forbidden()
   },
 }
 

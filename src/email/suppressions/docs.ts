@@ -13,7 +13,9 @@ export const suppressionDocs = operationDocs('Email', {
 
   remove: {
     summary: 'Remove a suppressed address',
-    description: 'Mail goes to the address again, until it bounces again. Mails that were dropped stay dropped; they can be retried.',
+    description:
+      'Mail goes to the address again, until it bounces again. Mails that were dropped stay dropped; they can be retried. For the owner, ' +
+      'account keys that see every space, and admins of a space that has mailed the address.',
     example: { input: { email: 'ann@customer.example' }, output: { ok: true } },
     errors: { 404: 'Suppression not found' },
   },

@@ -11,7 +11,7 @@ import { formatInstant } from '../../platform/time/time.ts'
 import type { Failure } from '../smtp/failure.ts'
 import type { Suppression, SuppressionQuery, SuppressionReason } from './schema.ts'
 
-/** For admins of at least one space: the addresses are those of the whole account. */
+/** For admins of at least one space: the addresses are those of the whole account. `remove` says who may remove which. */
 export const suppressionsResource: Resource<{ can_manage: boolean }> = {
   ids: [],
   select: () => sql`
@@ -54,15 +54,48 @@ export async function list({ db, actor }: Context, { limit, offset }: Suppressio
   return { rows: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 }
 }
 
-/** Lets mail go to the address again. @throws AppError 404 for an address that is not suppressed */
+interface SuppressionRow {
+  id: number
+  email: string
+  reason: SuppressionReason
+  /** The mail that caused it. */
+  comment_id: number | null
+}
+
+/**
+ * Lets mail go to the address again. The owner and account keys may for every address, an admin for one that a space of theirs has mailed
+ * (contract.md §8, Email).
+ * @throws AppError 404 for an address that is not suppressed; 403
+ */
 export async function remove(context: Context, email: string): Promise<void> {
   const { db, actor } = context
   await context.transaction(async () => {
-    const [removed] = await db.write<{ id: number; reason: SuppressionReason }>(sql`
-      delete from email_suppressions where account_id = ${actor.accountId} and email = ${email.toLowerCase()} returning id, reason`)
-    if (!removed) throw notFound('Suppression')
-    await audit(context, 'suppression.removed', { id: removed.id, detail: { reason: removed.reason } })
+    const [found] = await db.read<SuppressionRow>(sql`
+      select id, email, reason, comment_id from email_suppressions
+      where account_id = ${actor.accountId} and email = ${email.toLowerCase()} for update`)
+    if (!found) throw notFound('Suppression')
+    if (!actor.isOwner && !(await isMailedByAdmin(context, found))) throw forbidden()
+    await db.write(sql`delete from email_suppressions where id = ${found.id}`)
+    await audit(context, 'suppression.removed', { id: found.id, detail: { reason: found.reason } })
   })
+}
+
+/**
+ * Whether a space that the user administers has mailed the address. A mail that no server was given for it does not count, or a mail that
+ * is dropped because the address is suppressed would be a way to remove it.
+ */
+async function isMailedByAdmin({ db, actor }: Context, { email, comment_id }: SuppressionRow): Promise<boolean> {
+  const [found] = await db.read<{ is_mailed: boolean }>(sql`
+    select exists (
+      select from space_members m
+      join spaces s on s.id = m.space_id and s.deleted_at is null
+      join tables t on t.space_id = s.id
+      join record_comments c on c.table_id = t.id and c.type = 'email_out'
+      where m.user_id = ${actor.userId} and m.role = 'admin' and (c.id = ${comment_id} or exists (
+        select from jsonb_array_elements(c.metadata->'recipients') as r (entry)
+        where lower(r.entry->>'email' collate "pg_c_utf8") = ${email}
+          and (r.entry->>'status' in ('sent', 'bounced', 'unknown') or r.entry#>>'{error,code}' ~ '^[2-5][0-9][0-9]$')))) as is_mailed`)
+  return found?.is_mailed ?? false
 }
 
 const CAUSES: Record<SuppressionReason, string> = {
