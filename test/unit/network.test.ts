@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { networkOf, storedAddress } from '../../src/platform/access/network.ts'
+import { networkOf, siteOf, storedAddress } from '../../src/platform/access/network.ts'
 
 describe('the network of an address', () => {
   test.each([
@@ -14,6 +14,16 @@ describe('the network of an address', () => {
     ['::1', '0:0:0:0::/64'],
     ['::', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    // An IPv4 address, however it is written.
+    ['::FFFF:203.0.113.7', '203.0.113.7'],
+    ['::ffff:cb00:7107', '203.0.113.7'],
+    ['0:0:0:0:0:ffff:203.0.113.7', '203.0.113.7'],
+    ['0000:0000:0000:0000:0000:ffff:cb00:7107', '203.0.113.7'],
+    ['0::ffff:0:1', '0.0.0.1'],
+    // These only look like one.
+    ['::ffff:0:203.0.113.7', '0:0:0:0::/64'],
+    ['0:0:ffff:cb00:7107::', '0:0:ffff:cb00::/64'],
+    ['::ffff:0:0:0:0', '0:0:0:ffff::/64'],
     // A proxy may send anything.
     ['unknown', 'unknown'],
     ['', ''],
@@ -28,7 +38,26 @@ describe('the network of an address', () => {
   })
 })
 
+test.each([
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+  ['2001:db8:1:ffff::1', '2001:db8:1::/48'],
+  ['2001:0DB8:0002::', '2001:db8:2::/48'],
+  ['2001:db8::1', '2001:db8:0::/48'],
+  ['203.0.113.7', null],
+  ['::ffff:203.0.113.7', null],
+  ['::ffff:cb00:7107', null],
+  ['unknown', null],
+  ['', null],
+])('the site of %s is %s', (ip, site) => {
+  expect(siteOf(ip)).toBe(site)
+})
+
 test('an address is stored without the notation of the socket, and any other text is not', () => {
-  expect(['::ffff:10.0.0.1', 'fe80::1%eth0', '2001:db8::1'].map(storedAddress)).toEqual(['10.0.0.1', 'fe80::1', '2001:db8::1'])
+  expect(['::ffff:10.0.0.1', '::ffff:a00:1', 'fe80::1%eth0', '2001:db8::1'].map(storedAddress)).toEqual([
+    '10.0.0.1',
+    '10.0.0.1',
+    'fe80::1',
+    '2001:db8::1',
+  ])
   expect(['unknown', '10.0.0.1, 10.0.0.2', '10.0.0.1:80', '', null, undefined].map(storedAddress)).toEqual(Array(6).fill(null))
 })

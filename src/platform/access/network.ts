@@ -1,8 +1,14 @@
 /** Addresses of callers, as limits and lists of sessions need them. */
 import { isIP, isIPv6 } from 'node:net'
 
-/** The address without the IPv6 notation of an IPv4 address, and without a zone. */
-export const plainAddress = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+/** The address without a zone; an IPv4 address that is written as IPv6 (RFC 4291, 2.5.5.2) in its own notation. */
+export function plainAddress(ip: string): string {
+  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  if (!/^[0:]+:ffff:/i.test(address) || !isIPv6(address)) return address
+  const [a, b, c, d, e, mark, high = 0, low = 0] = groupsOf(address)
+  if (a || b || c || d || e || mark !== 0xffff) return address
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
 
 /** The address as it is stored and shown; null for anything else, because a proxy that is trusted too far can pass on any text. */
 export function storedAddress(ip: string | null | undefined): string | null {
@@ -16,13 +22,28 @@ export function storedAddress(ip: string | null | undefined): string | null {
  */
 export function networkOf(ip: string): string {
   const address = plainAddress(ip)
-  if (!isIPv6(address)) return address
-  // The last two groups may be written as an IPv4 address. They do not belong to the /64.
-  const [left = '', right] = address.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::')
-  const [head, tail] = [groupsOf(left), groupsOf(right ?? '')]
-  const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail]
-  const prefix = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
-  return `${prefix.join(':')}::/64`
+  return isIPv6(address) ? `${startOf(address, 4)}::/64` : address
 }
 
-const groupsOf = (text: string) => (text ? text.split(':') : [])
+/** The /48 of an IPv6 address, which is what many a customer of a provider has; null for any other address. */
+export function siteOf(ip: string): string | null {
+  const address = plainAddress(ip)
+  return isIPv6(address) ? `${startOf(address, 3)}::/48` : null
+}
+
+const startOf = (address: string, groups: number) =>
+  groupsOf(address)
+    .slice(0, groups)
+    .map((group) => group.toString(16))
+    .join(':')
+
+/** The eight numbers of an IPv6 address, the last two of which may be written as an IPv4 address. */
+function groupsOf(address: string): number[] {
+  const inGroups = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
+    [a * 256 + Number(b), c * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
+  )
+  const [head = [], tail = []] = inGroups
+    .split('::')
+    .map((part) => (part ? part.split(':').map((group) => Number.parseInt(group, 16)) : []))
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
+}
