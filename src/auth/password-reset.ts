@@ -11,11 +11,12 @@ import { escapeHtml } from '../platform/mail/html.ts'
 import { NoMailer } from '../platform/mail/mailer.ts'
 import { hashPassword, newToken, tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
+import { tooManyFailures } from './attempts.ts'
 import { rememberDevice } from './known-device.ts'
 import { noticePassword } from './password-notice.ts'
 import type { Forgot, Reset } from './schema.ts'
 import { endOtherSessions, type Sender } from './sessions.ts'
-import { bucket, count, tooManyFailures } from './throttle.ts'
+import { bucket, count } from './throttle.ts'
 
 const LIFETIME_MS = 3_600_000
 

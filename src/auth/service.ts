@@ -7,12 +7,13 @@ import { type Database, sql, toTheSecond } from '../platform/database/database.t
 import { badInput, unauthorized } from '../platform/errors.ts'
 import { hashPassword, newToken, refuseIfHashingIsBusy, tokenHash, verifyPassword } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
+import { attempt } from './attempts.ts'
 import { knownDevice, rememberDevice } from './known-device.ts'
 import { noticePassword } from './password-notice.ts'
 import { deleteExpiredResets, endProofs, invalidToken } from './password-reset.ts'
 import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
 import { type Sender, startSession } from './sessions.ts'
-import { attempt, type Bucket, bucket, deleteForgottenFailures } from './throttle.ts'
+import { type Bucket, bucket, deleteForgottenFailures } from './throttle.ts'
 
 const INVITE_DAYS = 14
 

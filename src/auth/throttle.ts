@@ -6,9 +6,7 @@
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
 import { labelled } from '../platform/database/statements/statement.ts'
-import { AppError } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
-import { perProcess } from '../platform/processes/per-process.ts'
 import { tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
 
@@ -53,69 +51,17 @@ export interface Bucket extends Pace {
 
 export const bucket = (kind: keyof typeof PACES, subject = ''): Bucket => ({ id: tokenHash(`${kind}\n${subject}`), ...PACES[kind] })
 
-/**
- * Runs one attempt and counts it against the buckets, unless it succeeds or cannot be made.
- * @param buckets the narrowest first: a success empties it
- * @param lane whose attempts run one after the other, so that simultaneous correct ones do not delay each other
- * @param check returns null if the attempt fails
- * @throws AppError 429 with Retry-After; what `check` throws
- */
-export function attempt<T>(
-  db: Database,
-  buckets: readonly [Bucket, ...Bucket[]],
-  now: Date,
-  check: () => Promise<T | null>,
-  lane: Bucket = buckets[0],
-): Promise<T | null> {
-  return inTurn(db, lane, async () => {
-    const waitSeconds = await count(db, buckets, now)
-    if (waitSeconds > 0) throw tooManyFailures(waitSeconds)
-    const result = await check().catch(async (error: unknown) => {
-      await takeBack(db, buckets)
-      throw error
-    })
-    if (result !== null) await takeBack(db, buckets, buckets[0])
-    return result
-  })
-}
+/** When full buckets admit the next attempt, in milliseconds: a process refuses repeated attempts without a query. */
+const fullBuckets = memo((_: Database) => new BoundedMap<string, number>(10_000))
 
-export const tooManyFailures = (retryAfterSeconds: number, message = 'Too many failed sign-ins, please wait') =>
-  new AppError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
-
-/** The state of one process, for each database that it has opened. */
-const localState = memo((_: Database) => ({
-  /** The latest pending attempt of each bucket, and how many there are. */
-  pending: new Map<string, { last: Promise<unknown>; size: number }>(),
-  /** When full buckets admit the next attempt, in milliseconds: repeated attempts are refused without a query. */
-  fullUntil: new BoundedMap<string, number>(10_000),
-}))
-
-const MOST_PENDING = perProcess(16)
-
-const keyOf = ({ id }: Bucket) => id.toString('base64')
-
-async function inTurn<T>(db: Database, one: Bucket, fn: () => Promise<T>): Promise<T> {
-  const { pending } = localState(db)
-  const key = keyOf(one)
-  const queue = pending.get(key) ?? { last: Promise.resolve(), size: 0 }
-  if (queue.size >= MOST_PENDING) throw tooManyFailures(1)
-  const mine = queue.last.then(fn, fn)
-  pending.set(key, { last: mine, size: queue.size + 1 })
-  try {
-    return await mine
-  } finally {
-    const { last, size } = pending.get(key) ?? { last: mine, size: 1 }
-    if (size > 1) pending.set(key, { last, size: size - 1 })
-    else pending.delete(key)
-  }
-}
+export const keyOf = ({ id }: Bucket) => id.toString('base64')
 
 /**
  * Counts one attempt against all buckets, or against none of them if one is full.
  * @returns the seconds until the next attempt is admitted; 0 if this one was
  */
 export async function count(db: Database, buckets: readonly Bucket[], now: Date): Promise<number> {
-  const { fullUntil } = localState(db)
+  const fullUntil = fullBuckets(db)
   const known = Math.max(...buckets.map((one) => secondsUntil(fullUntil.get(keyOf(one)), one, now)))
   if (known > 0) return known
   const judged = await db.write<Judged>(labelled('auth:throttle', counting(buckets, now)))
@@ -201,7 +147,7 @@ function counting(buckets: readonly Bucket[], now: Date): Sql {
 const mostFailures = ({ free, firstWaitSeconds, longestWaitSeconds }: Pace) => free + 1 + Math.log2(longestWaitSeconds / firstWaitSeconds)
 
 /** Takes an attempt back that was not a failure. @param emptied a bucket whose earlier failures are forgotten, too */
-async function takeBack(db: Database, buckets: readonly Bucket[], emptied?: Bucket): Promise<void> {
+export async function takeBack(db: Database, buckets: readonly Bucket[], emptied?: Bucket): Promise<void> {
   const ids = buckets.map(({ id }) => id)
   await db.write(sql`
     with stored as (select id from sign_in_failures where id = any(${ids}::bytea[]) order by id for update)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { tooManyFailures } from '../auth/attempts.ts'
 import { createInvite } from '../auth/service.ts'
-import { bucket, count, tooManyFailures } from '../auth/throttle.ts'
+import { bucket, count } from '../auth/throttle.ts'
 import type { SpaceRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
