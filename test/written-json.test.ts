@@ -96,6 +96,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext
     ifMatch: undefined,
     setHeader: (name, value) => void reply.header(name, value),
     signal: () => new AbortController().signal,
+    pause: async () => {},
     onUse: () => {},
     cookie: () => undefined,
     setCookie: () => {},

@@ -182,6 +182,20 @@ describe('a fair queue', () => {
     expect(inside()).toEqual(['b1', 'b2', 'b3', 'b4'])
   })
 
+  test('gives away the slot of a request that only waits for its time', () => {
+    const { queue, come, inside } = queueOf({ slotsOfAccount: 4 })
+    const [first, ...others] = [1, 2, 3, 4].map(() => queue.tryEnter('strangers 1') as Slot)
+    for (const slot of others) slot.isIdle = true
+    expect(queue.tryEnter('account b')).toBeUndefined()
+    vi.advanceTimersByTime(5)
+    come('b1', 'b2', 'b3', 'b4')
+    expect(inside()).toEqual(['b1', 'b2', 'b3'])
+    for (const slot of others) queue.leave(slot)
+    expect(inside()).toEqual(['b1', 'b2', 'b3'])
+    queue.leave(first as Slot)
+    expect(inside()).toEqual(['b1', 'b2', 'b3', 'b4'])
+  })
+
   test('counts an account as one that comes again when its work of long ago loses its slot', () => {
     const { queue } = queueOf()
     for (const account of ['account a', 'account b', 'account b', 'account b']) expect(queue.tryEnter(account)).toBeDefined()

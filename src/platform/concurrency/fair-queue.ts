@@ -26,6 +26,8 @@ export interface Slot {
   readonly since: number
   /** The request, if it has a body. Until that has arrived, others may have the slot. */
   body?: { readonly complete: boolean } | undefined
+  /** True once the work only waits for a time: others may have the slot. */
+  isIdle?: boolean
   /** The slot counts while it is in the list. */
   counted?: Entry<Slot>
 }
@@ -204,14 +206,14 @@ export class FairQueue {
     this.#forgetIdle(slot.account)
   }
 
-  /** Takes the slots of work that takes long, or whose body has not arrived with its headers. */
+  /** Takes the slots of work that takes long or only waits, or whose body has not arrived with its headers. */
   #uncountIdle(now: number): void {
     const { countedMs } = this.#options
     if (countedMs === undefined) return
     for (const { item: slot } of this.#inside) {
       const ageMs = now - slot.since
       if (ageMs < BODY_ARRIVES_MS) return
-      if (ageMs >= countedMs || slot.body?.complete === false) this.#uncount(slot)
+      if (ageMs >= countedMs || slot.body?.complete === false || slot.isIdle) this.#uncount(slot)
     }
   }
 

@@ -1,4 +1,5 @@
 /** The context of a request that has come by HTTP. What few requests need is found when it is asked for. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credentials } from '../../access/authenticate.ts'
 import type { Admission } from '../../access/authorize.ts'
@@ -88,6 +89,12 @@ export class HttpRequest implements RequestContext {
   signal(): AbortSignal {
     this.#hangUp ??= hangUpSignal(this.#reply)
     return this.#hangUp
+  }
+
+  async pause(ms: number): Promise<void> {
+    const { slot } = this.#request
+    if (slot) slot.isIdle = true
+    await sleep(ms)
   }
 
   cookie(name: string): string | undefined {

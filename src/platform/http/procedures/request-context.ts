@@ -32,6 +32,8 @@ export interface RequestContext {
   setHeader(name: string, value: string): void
   /** Aborts when the caller hangs up before the answer is complete. */
   signal: () => AbortSignal
+  /** Waits before the request is answered. Others may have its slot meanwhile (load/overload.ts). */
+  pause(ms: number): Promise<void>
   /** Notes that a key or session was used; app.ts knows the feature that stores it. */
   onUse(actor: Actor, lastSeenAt: string | null): void
   /** The value of a cookie that the request has. */
