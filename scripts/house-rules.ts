@@ -66,7 +66,7 @@ const MOST_FILES = 16
 const OWNERS: Record<string, string[]> = {
   audit: ['audit_entries', 'failed_sign_ins'],
   accounts: ['accounts', 'users'],
-  auth: ['sessions', 'invites', 'password_resets', 'sign_in_failures', 'login_failures'],
+  auth: ['sessions', 'invites', 'password_resets', 'sign_in_failures', 'known_pairs', 'login_failures'],
   keys: ['api_keys'],
   'platform/access/remembered-access.ts': ['access_versions'],
   'platform/http/load/rate-limits.ts': ['rate_windows'],

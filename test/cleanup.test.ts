@@ -7,7 +7,16 @@ import { testApp } from './support/app.ts'
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '100' })
 
 const run = (name: string) => works.find(({ queue }) => queue.name === name)?.run(systemContext(app.deps), {} as never)
-const TABLES = ['sessions', 'rate_windows', 'idempotency_keys', 'invites', 'password_resets', 'sign_in_failures', 'login_failures'] as const
+const TABLES = [
+  'sessions',
+  'rate_windows',
+  'idempotency_keys',
+  'invites',
+  'password_resets',
+  'sign_in_failures',
+  'known_pairs',
+  'login_failures',
+] as const
 
 async function counts() {
   const rows: Record<string, number> = {}
@@ -21,9 +30,10 @@ async function counts() {
 test('deletes expired rows, and keeps the others', async () => {
   // The window of a limit ends with the minute, which may be now.
   app.setClock(new Date())
-  const { owner, keys } = await app.account()
+  const { owner, keys } = await app.account({ withPassword: true })
   await app.as(keys.account).post('/api/spaces/create', { name: 'Kept' }, { 'idempotency-key': 'a' })
   await app.as(null).post('/api/auth/login', { email: 'nobody@example.com', password: 'wrong' })
+  await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })
   for (const table of ['invites', 'password_resets'])
     await app.db.write(
       sql`insert into ${ident(table)} (user_id, token_hash, expires_at) values (${owner.id}, 'a'::bytea, now() + interval '1 day')`,
@@ -37,7 +47,7 @@ test('deletes expired rows, and keeps the others', async () => {
   await run('auth.forget')
   expect(await counts()).toEqual(before)
 
-  app.setClock(new Date(Date.now() + 40 * 86_400_000))
+  app.setClock(new Date(Date.now() + 91 * 86_400_000))
   await run('upkeep')
   await run('auth.forget')
   app.setClock(null)

@@ -78,6 +78,11 @@ export type PasswordReset = Prisma.PasswordResetModel
  */
 export type SignInFailure = Prisma.SignInFailureModel
 /**
+ * Model KnownPair
+ * A user and a network from which they have signed in (known-pair.ts).
+ */
+export type KnownPair = Prisma.KnownPairModel
+/**
  * Model LoginFailure
  * Written by 0.1 only, which may run beside this release. To be dropped in the next one.
  */

@@ -22,24 +22,44 @@ export function attempt<T>(
   return inTurn(db, lane, async () => {
     const waitSeconds = await count(db, buckets, now)
     if (waitSeconds > 0) throw tooManyFailures(waitSeconds)
-    const result = await check().catch(async (error: unknown) => {
-      await takeBack(db, buckets)
-      throw error
-    })
-    if (result !== null) await takeBack(db, buckets, buckets[0])
-    return result
+    return checkCounted(db, buckets, check)
   })
+}
+
+/**
+ * Runs an attempt that was counted against the buckets, and takes it back unless it fails.
+ * @param sharing those of the buckets in which the earlier failures of the first one were counted as well
+ */
+export async function checkCounted<T>(
+  db: Database,
+  buckets: readonly [Bucket, ...Bucket[]],
+  check: () => Promise<T | null>,
+  sharing: readonly Bucket[] = [],
+): Promise<T | null> {
+  const result = await check().catch(async (error: unknown) => {
+    await takeBack(db, buckets)
+    throw error
+  })
+  if (result !== null) await takeBack(db, buckets, { emptied: buckets[0], sharing })
+  return result
 }
 
 export const tooManyFailures = (retryAfterSeconds: number, message = 'Too many failed sign-ins, please wait') =>
   new AppError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
+
+/**
+ * How long an answer still waits that is given a second after its attempt has come, so that its time does not show what was done.
+ * @param startedAt when the attempt has come, by `performance.now()`
+ */
+export const restOfSecond = (startedAt: number): number => Math.max(0, Math.ceil(startedAt + 1_000 - performance.now()))
 
 /** The latest pending attempt of each bucket in this process, and how many there are. */
 const pendingAttempts = memo((_: Database) => new Map<string, { last: Promise<unknown>; size: number }>())
 
 const MOST_PENDING = perProcess(16)
 
-async function inTurn<T>(db: Database, one: Bucket, fn: () => Promise<T>): Promise<T> {
+/** Runs the function after all earlier ones of the bucket in this process. @throws AppError 429 if too many wait */
+export async function inTurn<T>(db: Database, one: Bucket, fn: () => Promise<T>): Promise<T> {
   const pending = pendingAttempts(db)
   const key = keyOf(one)
   const queue = pending.get(key) ?? { last: Promise.resolve(), size: 0 }

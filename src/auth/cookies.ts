@@ -1,14 +1,15 @@
 /** The cookies that the operations of this feature set, and those that they read. */
 import type { RequestContext } from '../platform/http/procedures/request-context.ts'
 import { DEVICE_COOKIE, DEVICE_SECONDS } from './known-device.ts'
-import type { SignedIn, Visitor } from './service.ts'
-import { SESSION_COOKIE, sessionSeconds } from './sessions.ts'
+import type { SignedIn } from './service.ts'
+import { SESSION_COOKIE, sessionSeconds, type Visitor } from './sessions.ts'
 
 export const visitorOf = (request: RequestContext): Visitor => ({
   ip: request.ip,
   userAgent: request.userAgent,
   deviceCookie: request.cookie(DEVICE_COOKIE),
   sessionCookie: request.cookie(SESSION_COOKIE),
+  pause: (ms) => request.pause(ms),
 })
 
 export function setSession(request: RequestContext, { token, device }: SignedIn): void {

@@ -9,8 +9,8 @@ export const docs = operationDocs('Sign-in', {
     description:
       'Sets the session cookie and a cookie by which the browser is known from then on (both HttpOnly, SameSite=Lax). If the request ' +
       'has the cookie of an earlier session of the same user, that session ends. A wrong address and a wrong password get the same ' +
-      'message. Repeated failures delay further attempts on the account and from the address; a known browser is only delayed by its ' +
-      'own failures.',
+      'message. Repeated failures delay further attempts on the account. From an address with too many failures, other attempts are 429 ' +
+      'after a second, but a right password is let in; known browsers, and users who have signed in from there before, are not affected.',
     example: { input: { email: 'ada@example.com', password: 'correct horse battery' }, output: ada },
     errors: { 401: 'Wrong email or password' },
   },

@@ -13,9 +13,10 @@ import { hashPassword, newToken, tokenHash } from '../platform/secrets/secrets.t
 import { formatInstant } from '../platform/time/time.ts'
 import { tooManyFailures } from './attempts.ts'
 import { rememberDevice } from './known-device.ts'
+import { pairOf, rememberPair } from './known-pair.ts'
 import { noticePassword } from './password-notice.ts'
 import type { Forgot, Reset } from './schema.ts'
-import { endOtherSessions, type Sender } from './sessions.ts'
+import { endOtherSessions, type Visitor } from './sessions.ts'
 import { bucket, count } from './throttle.ts'
 
 const LIFETIME_MS = 3_600_000
@@ -30,7 +31,7 @@ export const sendReset = defineQueue({ name: 'auth.reset', schema: Forgotten })
  * Beyond three mails to one address nothing is sent for a while; the links that were mailed still work.
  * @throws AppError 429 with Retry-After after many requests from one address or in all
  */
-export async function forgot({ db, jobs, now }: Context, { email }: Forgot, { ip }: Pick<Sender, 'ip'>): Promise<void> {
+export async function forgot({ db, jobs, now }: Context, { email }: Forgot, { ip }: Pick<Visitor, 'ip'>): Promise<void> {
   const waitSeconds = await count(db, [bucket('mailsFromAddress', networkOf(ip)), bucket('mailsForEveryone')], now)
   if (waitSeconds > 0) throw tooManyFailures(waitSeconds, 'Too many requests for a new password, please wait')
   if ((await count(db, [bucket('mailsToAccount', email)], now)) > 0) return
@@ -77,14 +78,14 @@ async function createReset(context: Context, { id, accountId }: { id: number; ac
 /**
  * Sets the password of the user who was mailed the token, ends all sessions of the user, and tells the user by mail. Of two simultaneous
  * requests one succeeds.
- * @param deviceCookie the present value of the cookie of known-device.ts
+ * @param visitor with the present value of the cookie of known-device.ts
  * @returns its new value: reading the user's mail proves as much as signing in
  * @throws AppError 400 for a token that is wrong, used or expired; 503 with Retry-After if too many passwords are being hashed
  */
 export async function reset(
   context: Context,
   { token, password }: Reset,
-  { deviceCookie }: { deviceCookie: string | undefined },
+  { deviceCookie, ip }: Pick<Visitor, 'deviceCookie' | 'ip'>,
 ): Promise<string> {
   const { db, now, settings, transaction } = context
   const isValid = sql`token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp`
@@ -100,6 +101,7 @@ export async function reset(
     await endProofs(db, id, null)
     await audit({ ...context, requester: { userId: id, keyId: null, ip: context.ip } }, 'password.reset', { id, accountId })
     await noticePassword(context, id, 'link')
+    await rememberPair(context, pairOf(email, ip))
     return rememberDevice(settings.secretKeys, deviceCookie, email, now)
   })
 }

@@ -1,19 +1,27 @@
 import { activate, changeUser, replacePassword } from '../accounts/service.ts'
 import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
 import { audit, differing } from '../audit/log.ts'
-import { networkOf } from '../platform/access/network.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
-import { badInput, unauthorized } from '../platform/errors.ts'
-import { hashPassword, newToken, refuseIfHashingIsBusy, tokenHash, verifyPassword } from '../platform/secrets/secrets.ts'
+import { AppError, badInput, unauthorized } from '../platform/errors.ts'
+import {
+  type HashingCaller,
+  hashPassword,
+  newToken,
+  refuseIfHashingIsBusy,
+  tokenHash,
+  verifyPassword,
+} from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
-import { attempt } from './attempts.ts'
+import { attempt, restOfSecond } from './attempts.ts'
 import { knownDevice, rememberDevice } from './known-device.ts'
+import { deleteForgottenPairs, isKnownPair, pairOf, rememberPair } from './known-pair.ts'
 import { noticePassword } from './password-notice.ts'
 import { deleteExpiredResets, endProofs, invalidToken } from './password-reset.ts'
 import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
-import { type Sender, startSession } from './sessions.ts'
-import { type Bucket, bucket, deleteForgottenFailures } from './throttle.ts'
+import { startSession, type Visitor } from './sessions.ts'
+import { attemptOfStranger, type PasswordCheck } from './strangers.ts'
+import { bucket, deleteForgottenFailures } from './throttle.ts'
 
 const INVITE_DAYS = 14
 
@@ -24,29 +32,16 @@ export interface SignedIn {
   device: string
 }
 
-/** The sender of a sign-in. */
-export interface Visitor extends Sender {
-  /** The cookie of known-device.ts, if the browser has one. */
-  deviceCookie: string | undefined
-  /** The cookie of the session that the browser had before, if it had one. */
-  sessionCookie: string | undefined
-}
-
 /**
  * Signs in, and ends the session of the same user that the browser had before. A wrong address and a wrong password get the same answer
  * after the same work.
  * @throws AppError 401; 429 with Retry-After after repeated failures; 503 with Retry-After if too many passwords are being checked
  */
 export async function login(context: Context, { email, password }: Login, visitor: Visitor): Promise<SignedIn> {
-  const { db, now, settings, transaction } = context
-  const device = knownDevice(settings.secretKeys, visitor.deviceCookie, email, now)
-  const caller = device === null ? 'stranger' : 'known'
-  refuseIfHashingIsBusy(caller)
-  const buckets = bucketsOf(email, visitor.ip, device)
-  // One account may have any number of known devices, but must not fill the queue for hashing.
-  const lane = device === null ? buckets[0] : bucket('account', email)
-  const check = async () => {
-    const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
+  const { db, transaction } = context
+  const find = () => db.prisma.user.findFirst({ where: { email, status: 'active' } })
+  type User = Awaited<ReturnType<typeof find>>
+  const check = async (user: User, caller: HashingCaller) => {
     const isRight = await verifyPassword(password, user?.passwordHash ?? null, caller)
     if (!user) return null
     if (!isRight) return noteWrongPassword(context, user)
@@ -56,7 +51,7 @@ export async function login(context: Context, { email, password }: Login, visito
       return signIn(context, user, visitor, { checked: user.passwordHash })
     })
   }
-  const signedIn = await attempt(db, buckets, now, check, lane)
+  const signedIn = await attemptOf(context, email, visitor, { find, check })
   if (!signedIn) throw unauthorized('Wrong email or password')
   return signedIn
 }
@@ -75,20 +70,43 @@ const provedToBe = ({ id }: Pick<StoredUser, 'id'>, context: Context): Context =
   requester: { userId: id, keyId: null, ip: context.ip },
 })
 
-/** A known device is delayed only by its own failures: others cannot lock the user out. */
-function bucketsOf(email: string, ip: string, device: string | null): readonly [Bucket, ...Bucket[]] {
-  if (device !== null) return [bucket('device', device)]
-  const network = networkOf(ip)
-  return [bucket('accountFromAddress', `${network}\n${email}`), bucket('account', email), bucket('address', network), bucket('everyone')]
+/** Runs an attempt to sign in, and counts it for what its sender has not proved. @returns null if it fails */
+async function attemptOf<User, T>(
+  context: Context,
+  email: string,
+  { deviceCookie, ip, pause }: Visitor,
+  password: PasswordCheck<User, T>,
+): Promise<T | null> {
+  const { db, now, settings } = context
+  const startedAt = performance.now()
+  const checkKnown = async () => password.check(await password.find(), 'known')
+  const device = knownDevice(settings.secretKeys, deviceCookie, email, now)
+  if (device !== null) {
+    refuseIfHashingIsBusy('known')
+    // Others cannot lock the user out. An account may have any number of known devices, but must not fill the queue for hashing.
+    return attempt(db, [bucket('device', device)], now, checkKnown, bucket('account', email))
+  }
+  const pair = pairOf(email, ip)
+  if (await isKnownPair(context, pair)) {
+    refuseIfHashingIsBusy('known')
+    return attempt(db, [bucket('pair', pair), bucket('account', email)], now, checkKnown)
+  }
+  refuseIfHashingIsBusy('stranger')
+  const outcome = await attemptOfStranger(context, { email, ip }, password)
+  if (!(outcome instanceof AppError)) return outcome
+  await pause(restOfSecond(startedAt))
+  throw outcome
 }
 
 async function signIn(
   { db, now, settings }: Context,
   user: StoredUser,
-  { deviceCookie, sessionCookie: former, ...sender }: Visitor,
+  { deviceCookie, sessionCookie: former, ip, userAgent }: Visitor,
   { checked }: { checked?: string | null } = {},
 ): Promise<SignedIn> {
+  const sender = { ip, userAgent }
   const token = await startSession({ db, settings }, user.id, now, { sender, passwordHash: checked ?? null, former })
+  await rememberPair({ db, now, settings }, pairOf(user.email, ip))
   return { user: meOf(user), token, device: rememberDevice(settings.secretKeys, deviceCookie, user.email, now) }
 }
 
@@ -182,8 +200,8 @@ export async function acceptInvite(
 }
 
 /**
- * Deletes expired sessions, invitations, links for a new password and failed sign-ins. Sessions are kept for two hours more: deleting one
- * that has just expired would make the callers of its account be looked up (migration access_versions).
+ * Deletes expired sessions, invitations, links for a new password, failed sign-ins and known pairs. Sessions are kept for two hours more:
+ * deleting one that has just expired would make the callers of its account be looked up (migration access_versions).
  */
 export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
@@ -191,6 +209,7 @@ export async function deleteExpired({ db, now }: Context): Promise<void> {
   await db.write(sql`delete from invites where expires_at < ${at}::timestamp`)
   await deleteExpiredResets(db, now)
   await deleteForgottenFailures(db, now)
+  await deleteForgottenPairs(db, now)
   await db.write(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
 }
 

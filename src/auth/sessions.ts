@@ -23,6 +23,16 @@ export interface Sender {
   userAgent: string
 }
 
+/** The sender of a request without credentials. */
+export interface Visitor extends Sender {
+  /** The cookie of known-device.ts, if the browser has one. */
+  deviceCookie: string | undefined
+  /** The cookie of the session that the browser had before, if it had one. */
+  sessionCookie: string | undefined
+  /** Waits before the answer. */
+  pause: (ms: number) => Promise<void>
+}
+
 /** A user has at most this many sessions. A further one ends the session that was unused for longest. */
 const MOST_SESSIONS = 200
 const MAX_USER_AGENT = 300

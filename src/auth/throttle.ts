@@ -10,37 +10,42 @@ import { memo } from '../platform/memo.ts'
 import { tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
 
-interface Pace {
+export interface Pace {
   /** The number of failures that have no effect. */
   free: number
-  /** The delay after the first further failure. It doubles with each one. */
-  firstWaitSeconds: number
-  longestWaitSeconds: number
   /** One failure is forgotten each time this has passed. */
   forgetSeconds: number
+  /** The delay after a further failure, which doubles with each one. Without it further attempts wait until enough is forgotten. */
+  delay?: { firstSeconds: number; longestSeconds: number }
 }
 
-const GUESSES_OF_ONE: Pace = { free: 5, firstWaitSeconds: 1, longestWaitSeconds: 300, forgetSeconds: 720 }
+const DOUBLING = { firstSeconds: 1, longestSeconds: 300 }
+const GUESSES_OF_ONE: Pace = { free: 5, forgetSeconds: 720, delay: DOUBLING }
+const MAILS_TO_ONE: Pace = { free: 3, forgetSeconds: 1_200 }
 
 /** The objects that failures are counted for. docs/authentication.md explains the choice to users. */
 const PACES = {
-  /** One account, from one address. */
-  accountFromAddress: GUESSES_OF_ONE,
+  /** One account, from one network (an IPv4 address or an IPv6 /64). */
+  pair: GUESSES_OF_ONE,
   /** One account, from all addresses: many of them can belong to one attacker. */
-  account: { free: 20, firstWaitSeconds: 1, longestWaitSeconds: 300, forgetSeconds: 180 },
-  /** One address, for all accounts: a list of stolen passwords is tried against many accounts. */
-  address: { free: 30, firstWaitSeconds: 1, longestWaitSeconds: 60, forgetSeconds: 120 },
-  everyone: { free: 600, firstWaitSeconds: 1, longestWaitSeconds: 1, forgetSeconds: 6 },
+  account: { free: 20, forgetSeconds: 180, delay: DOUBLING },
+  /** One network, for all accounts: a list of stolen passwords is tried against many accounts. */
+  network: { free: 30, forgetSeconds: 120 },
+  /** The passwords that are still checked for a network that has failed too often (strangers.ts). */
+  checksForNetwork: { free: 10, forgetSeconds: 30 },
+  /** One IPv6 /48, which one attacker can have as a whole, counts as four networks. */
+  site: { free: 120, forgetSeconds: 30 },
+  checksForSite: { free: 40, forgetSeconds: 7.5 },
   /** A browser that has proved to be the user's (known-device.ts). */
   device: GUESSES_OF_ONE,
   /** The current password, in a session. */
   session: GUESSES_OF_ONE,
-  /** Mails with a link for a new password: three at once to one account, then one every 20 minutes. */
-  mailsToAccount: { free: 3, firstWaitSeconds: 1_200, longestWaitSeconds: 1_200, forgetSeconds: 1_200 },
-  /** Mails with an invitation to one person. */
-  invitesToUser: { free: 3, firstWaitSeconds: 1_200, longestWaitSeconds: 1_200, forgetSeconds: 1_200 },
-  mailsFromAddress: { free: 10, firstWaitSeconds: 30, longestWaitSeconds: 300, forgetSeconds: 360 },
-  mailsForEveryone: { free: 600, firstWaitSeconds: 1, longestWaitSeconds: 1, forgetSeconds: 6 },
+  /** Mails with a link for a new password. */
+  mailsToAccount: MAILS_TO_ONE,
+  /** Mails with an invitation. */
+  invitesToUser: MAILS_TO_ONE,
+  mailsFromAddress: { free: 10, forgetSeconds: 360, delay: { firstSeconds: 30, longestSeconds: 300 } },
+  mailsForEveryone: { free: 600, forgetSeconds: 6, delay: { firstSeconds: 1, longestSeconds: 1 } },
 } satisfies Record<string, Pace>
 
 /** What an attempt counts against, such as one address. */
@@ -51,46 +56,57 @@ export interface Bucket extends Pace {
 
 export const bucket = (kind: keyof typeof PACES, subject = ''): Bucket => ({ id: tokenHash(`${kind}\n${subject}`), ...PACES[kind] })
 
-/** When full buckets admit the next attempt, in milliseconds: a process refuses repeated attempts without a query. */
-const fullBuckets = memo((_: Database) => new BoundedMap<string, number>(10_000))
+/** The same bucket for an attempt that any failure in it refuses, until all are forgotten. */
+export const untouched = ({ id, forgetSeconds }: Bucket): Bucket => ({ id, free: 1, forgetSeconds })
 
-export const keyOf = ({ id }: Bucket) => id.toString('base64')
+/** When full buckets were last read and admit the next attempt: a process refuses repeated attempts without a query. */
+const fullBuckets = memo((_: Database) => new BoundedMap<string, { readAt: number; admitsAt: number }>(10_000))
+/** A full bucket is read again after this time, because attempts that are being checked may be taken back. */
+const KNOWN_MS = 1_000
+
+export const keyOf = ({ id, free }: Bucket) => `${free} ${id.toString('base64')}`
 
 /**
  * Counts one attempt against all buckets, or against none of them if one is full.
  * @returns the seconds until the next attempt is admitted; 0 if this one was
  */
-export async function count(db: Database, buckets: readonly Bucket[], now: Date): Promise<number> {
-  const fullUntil = fullBuckets(db)
-  const known = Math.max(...buckets.map((one) => secondsUntil(fullUntil.get(keyOf(one)), one, now)))
-  if (known > 0) return known
+export const count = async (db: Database, buckets: readonly Bucket[], now: Date): Promise<number> =>
+  Math.max(...(await waits(db, buckets, now)))
+
+/** Counts as `count` does. @returns the seconds until each of the buckets admits an attempt; all 0 if this one was admitted */
+export async function waits(db: Database, buckets: readonly Bucket[], now: Date): Promise<number[]> {
+  const known = knownWaits(db, buckets, now)
+  if (isRefused(known)) return known
+  const full = fullBuckets(db)
   const judged = await db.write<Judged>(labelled('auth:throttle', counting(buckets, now)))
-  for (const { nth, wait } of judged) {
-    const one = buckets[nth]
-    if (one && wait > 0) fullUntil.set(keyOf(one), now.getTime() + wait * 1000)
-  }
-  const waitSeconds = Math.max(...judged.map(({ wait }) => wait))
-  return waitSeconds > 0 ? waitSeconds : countMissed(db, buckets, judged, now)
+  const seconds = buckets.map((_, index) => Math.max(0, ...judged.filter(({ nth }) => nth === index).map(({ wait }) => wait)))
+  for (const [index, one] of buckets.entries())
+    if (seconds[index]) full.set(keyOf(one), { readAt: now.getTime(), admitsAt: now.getTime() + seconds[index] * 1000 })
+  return isRefused(seconds) ? seconds : waitsOfMissed(db, buckets, judged, now)
+}
+
+export const isRefused = (seconds: readonly number[]): boolean => seconds.some((wait) => wait > 0)
+
+/** The seconds for which this process knows, without a query, that each of the buckets is full. */
+export function knownWaits(db: Database, buckets: readonly Bucket[], now: Date): number[] {
+  const full = fullBuckets(db)
+  return buckets.map((one) => {
+    const { readAt = 0, admitsAt = 0 } = full.get(keyOf(one)) ?? {}
+    const ageMs = now.getTime() - readAt
+    // Below 0 the clock has been set back since.
+    return ageMs >= 0 && ageMs < KNOWN_MS ? Math.max(0, Math.ceil((admitsAt - now.getTime()) / 1000)) : 0
+  })
 }
 
 /** Another request has added the row of a bucket in the meantime: what it counted is only seen by a new statement. */
-async function countMissed(db: Database, buckets: readonly Bucket[], judged: Judged[], now: Date): Promise<number> {
-  const isMissed = (_: Bucket, index: number) => judged.some(({ nth, is_missed }) => nth === index && is_missed)
-  const missed = buckets.filter(isMissed)
-  if (!missed.length) return 0
-  const waitSeconds = await count(db, missed, now)
-  if (waitSeconds > 0)
-    await takeBack(
-      db,
-      buckets.filter((one) => !missed.includes(one)),
-    )
-  return waitSeconds
-}
-
-/** A time further ahead than any delay comes from a clock that has been set back since. */
-function secondsUntil(time: number | undefined, { longestWaitSeconds }: Pace, now: Date): number {
-  const seconds = Math.ceil(((time ?? 0) - now.getTime()) / 1000)
-  return seconds <= longestWaitSeconds ? seconds : 0
+async function waitsOfMissed(db: Database, buckets: readonly Bucket[], judged: Judged[], now: Date): Promise<number[]> {
+  const isMissed = (index: number) => judged.some(({ nth, is_missed }) => nth === index && is_missed)
+  const missed = buckets.filter((_, index) => isMissed(index))
+  if (!missed.length) return buckets.map(() => 0)
+  const waitsOfThese = await waits(db, missed, now)
+  const others = buckets.filter((_, index) => !isMissed(index))
+  if (isRefused(waitsOfThese)) await takeBack(db, others)
+  return buckets.map((one) => waitsOfThese[missed.indexOf(one)] ?? 0)
 }
 
 interface Judged {
@@ -109,8 +125,8 @@ interface Judged {
 function counting(buckets: readonly Bucket[], now: Date): Sql {
   const at = sql`${formatInstant(now)}::timestamp`
   const asked = buckets.map(
-    (one, index) => sql`(${one.id}::bytea, ${index}::int, ${one.free}::float8, ${one.firstWaitSeconds}::float8,
-      ${one.longestWaitSeconds}::float8, ${one.forgetSeconds}::float8, ${mostFailures(one)}::float8)`,
+    (one, index) => sql`(${one.id}::bytea, ${index}::int, ${one.free}::float8, ${one.delay?.firstSeconds ?? null}::float8,
+      ${one.delay?.longestSeconds ?? null}::float8, ${one.forgetSeconds}::float8, ${mostFailures(one)}::float8)`,
   )
   return sql`
     with asked (id, nth, free, first_wait, longest_wait, forget, most) as (values ${join(asked)}),
@@ -128,6 +144,7 @@ function counting(buckets: readonly Bucket[], now: Date): Sql {
     ),
     judged as (
       select *, case when failures + 1 <= free then 0
+        when first_wait is null then greatest(1, ceil((failures + 1 - free) * forget - 1e-6))
         else ceil(least(longest_wait, first_wait * power(2, greatest(0, failures - free))) - seconds) end as wait
       from remembered
     ),
@@ -144,14 +161,25 @@ function counting(buckets: readonly Bucket[], now: Date): Sql {
 }
 
 /** Further failures would not make the delay longer, only the time until they are forgotten. */
-const mostFailures = ({ free, firstWaitSeconds, longestWaitSeconds }: Pace) => free + 1 + Math.log2(longestWaitSeconds / firstWaitSeconds)
+const mostFailures = ({ free, delay }: Pace) => (delay ? free + 1 + Math.log2(delay.longestSeconds / delay.firstSeconds) : free)
 
-/** Takes an attempt back that was not a failure. @param emptied a bucket whose earlier failures are forgotten, too */
-export async function takeBack(db: Database, buckets: readonly Bucket[], emptied?: Bucket): Promise<void> {
-  const ids = buckets.map(({ id }) => id)
+/**
+ * Takes an attempt back that was not a failure.
+ * @param emptied a bucket whose earlier failures are forgotten, too
+ * @param sharing buckets in which these were counted as well, and are forgotten
+ */
+export async function takeBack(
+  db: Database,
+  buckets: readonly Bucket[],
+  { emptied, sharing = [] }: { emptied?: Bucket; sharing?: readonly Bucket[] } = {},
+): Promise<void> {
+  for (const one of buckets) fullBuckets(db).delete(keyOf(one))
+  const [ids, shared] = [buckets, sharing].map((some) => some.map(({ id }) => id))
   await db.write(sql`
-    with stored as (select id from sign_in_failures where id = any(${ids}::bytea[]) order by id for update)
-    update sign_in_failures f set failures = case when f.id = ${emptied?.id ?? null}::bytea then 0 else greatest(0, f.failures - 1) end
+    with stored as (select id, failures from sign_in_failures where id = any(${ids}::bytea[]) order by id for update),
+    own as (select failures from stored where id = ${emptied?.id ?? null}::bytea)
+    update sign_in_failures f set failures = greatest(0, f.failures - case when f.id = any(${shared}::bytea[])
+      or f.id = ${emptied?.id ?? null}::bytea then greatest(1, (select failures from own)) else 1 end)
     from stored where f.id = stored.id`)
 }
 

@@ -404,6 +404,7 @@ export const ModelName = {
   Invite: 'Invite',
   PasswordReset: 'PasswordReset',
   SignInFailure: 'SignInFailure',
+  KnownPair: 'KnownPair',
   LoginFailure: 'LoginFailure',
   ApiKey: 'ApiKey',
   RateWindow: 'RateWindow',
@@ -455,7 +456,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "accessVersion" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
+    modelProps: "account" | "accessVersion" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "knownPair" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -974,6 +975,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.SignInFailureCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.SignInFailureCountAggregateOutputType> | number
+        }
+      }
+    }
+    KnownPair: {
+      payload: Prisma.$KnownPairPayload<ExtArgs>
+      fields: Prisma.KnownPairFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.KnownPairFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.KnownPairFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>
+        }
+        findFirst: {
+          args: Prisma.KnownPairFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.KnownPairFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>
+        }
+        findMany: {
+          args: Prisma.KnownPairFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>[]
+        }
+        create: {
+          args: Prisma.KnownPairCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>
+        }
+        createMany: {
+          args: Prisma.KnownPairCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.KnownPairCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>[]
+        }
+        delete: {
+          args: Prisma.KnownPairDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>
+        }
+        update: {
+          args: Prisma.KnownPairUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>
+        }
+        deleteMany: {
+          args: Prisma.KnownPairDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.KnownPairUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.KnownPairUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>[]
+        }
+        upsert: {
+          args: Prisma.KnownPairUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$KnownPairPayload>
+        }
+        aggregate: {
+          args: Prisma.KnownPairAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateKnownPair>
+        }
+        groupBy: {
+          args: Prisma.KnownPairGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.KnownPairGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.KnownPairCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.KnownPairCountAggregateOutputType> | number
         }
       }
     }
@@ -3760,6 +3835,14 @@ export const SignInFailureScalarFieldEnum = {
 export type SignInFailureScalarFieldEnum = (typeof SignInFailureScalarFieldEnum)[keyof typeof SignInFailureScalarFieldEnum]
 
 
+export const KnownPairScalarFieldEnum = {
+  id: 'id',
+  usedAt: 'usedAt'
+} as const
+
+export type KnownPairScalarFieldEnum = (typeof KnownPairScalarFieldEnum)[keyof typeof KnownPairScalarFieldEnum]
+
+
 export const LoginFailureScalarFieldEnum = {
   email: 'email',
   failures: 'failures',
@@ -4662,6 +4745,7 @@ export type GlobalOmitConfig = {
   invite?: Prisma.InviteOmit
   passwordReset?: Prisma.PasswordResetOmit
   signInFailure?: Prisma.SignInFailureOmit
+  knownPair?: Prisma.KnownPairOmit
   loginFailure?: Prisma.LoginFailureOmit
   apiKey?: Prisma.ApiKeyOmit
   rateWindow?: Prisma.RateWindowOmit
