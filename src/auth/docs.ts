@@ -47,7 +47,8 @@ export const docs = operationDocs('Sign-in', {
     summary: 'Request a new password by mail',
     description:
       'Mails a link to set a new password, which works once and for an hour. The answer and its time are the same for an address that no ' +
-      'user has. After three mails to one address no more are sent for up to 20 minutes; those that were sent stay valid.',
+      'user has. After three mails to one address no more are sent for up to 20 minutes; those that were sent stay valid. A network ' +
+      'that asks often is answered after a second, and beyond 60 times an hour with 429, except for the first three mails to an address.',
     example: { input: { email: 'ada@example.com' }, output: { ok: true } },
   },
 

@@ -11,7 +11,7 @@ import { escapeHtml } from '../platform/mail/html.ts'
 import { NoMailer } from '../platform/mail/mailer.ts'
 import { hashPassword, newToken, tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
-import { tooManyFailures } from './attempts.ts'
+import { restOfSecond, tooManyFailures } from './attempts.ts'
 import { rememberDevice } from './known-device.ts'
 import { pairOf, rememberPair } from './known-pair.ts'
 import { noticePassword } from './password-notice.ts'
@@ -27,21 +27,29 @@ const Forgotten = z.object({ email: z.string(), ip: z.string() })
 export const sendReset = defineQueue({ name: 'auth.reset', schema: Forgotten })
 
 /**
- * Mails a link for a new password if a user has the address. Whether one has shows neither in the answer nor in the work done for it.
- * Beyond three mails to one address nothing is sent for a while; the links that were mailed still work.
- * @throws AppError 429 with Retry-After after many requests from one address or in all
+ * Mails a link for a new password if a user has the address. Whether one has shows neither in the answer nor in its time. The first three
+ * requests for an address are taken, however many its network has sent, so that nobody there can keep a user from a link. Beyond three
+ * nothing is sent for a while; the links that were mailed still work.
+ * @throws AppError 429 with Retry-After for further requests from a network that has sent many
  */
-export async function forgot({ db, jobs, now }: Context, { email }: Forgot, { ip }: Pick<Visitor, 'ip'>): Promise<void> {
-  const waitSeconds = await count(db, [bucket('mailsFromAddress', networkOf(ip)), bucket('mailsForEveryone')], now)
-  if (waitSeconds > 0) throw tooManyFailures(waitSeconds, 'Too many requests for a new password, please wait')
-  if ((await count(db, [bucket('mailsToAccount', email)], now)) > 0) return
-  await jobs.send(sendReset, { email, ip })
+export async function forgot({ db, jobs, now }: Context, { email }: Forgot, { ip, pause }: Pick<Visitor, 'ip' | 'pause'>): Promise<void> {
+  const startedAt = performance.now()
+  const network = networkOf(ip)
+  const isPrompt = (await count(db, [bucket('promptMails', network)], now)) === 0
+  const waitSeconds = await count(db, [bucket('mailsFromNetwork', network)], now)
+  const isTaken = (await count(db, [bucket('mailsToAccount', email)], now)) === 0
+  // A network over its limit gets no jobs for addresses that no user has. The time of its answers does not show the difference.
+  if (isTaken && (waitSeconds === 0 || (await userOf(db, email)))) await jobs.send(sendReset, { email, ip })
+  if (!isPrompt) await pause(restOfSecond(startedAt))
+  if (!isTaken && waitSeconds > 0) throw tooManyFailures(waitSeconds, 'Too many requests for a new password, please wait')
 }
+
+const userOf = (db: Database, email: string) => db.prisma.user.findFirst({ where: { email, status: 'active' } })
 
 /** Mails the link. Invited people have no password yet, and get none here. */
 export async function mailReset(context: Context, { email, ip }: z.infer<typeof Forgotten>): Promise<void> {
   const { db, mailer, log, publicUrl } = context
-  const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
+  const user = await userOf(db, email)
   if (!user) return
   const link = `${publicUrl()}/reset#${await createReset({ ...context, requester: { userId: null, keyId: null, ip } }, user)}`
   const line = `Somebody, probably you, has asked for a new password for ${user.email} on Gridpost.`

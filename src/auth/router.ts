@@ -57,7 +57,7 @@ export const authRouter = router({
     .input(Forgot)
     .output(Ok)
     .mutation(async ({ ctx, input }) => {
-      await forgot(ctx.context, input, ctx.request)
+      await forgot(ctx.context, input, visitorOf(ctx.request))
       return { ok: true }
     }),
 

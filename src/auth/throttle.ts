@@ -44,8 +44,10 @@ const PACES = {
   mailsToAccount: MAILS_TO_ONE,
   /** Mails with an invitation. */
   invitesToUser: MAILS_TO_ONE,
-  mailsFromAddress: { free: 10, forgetSeconds: 360, delay: { firstSeconds: 30, longestSeconds: 300 } },
-  mailsForEveryone: { free: 600, forgetSeconds: 6, delay: { firstSeconds: 1, longestSeconds: 1 } },
+  /** Requests for such mails from one network that are answered without a delay. */
+  promptMails: { free: 10, forgetSeconds: 360 },
+  /** All of them: 60 an hour. */
+  mailsFromNetwork: { free: 60, forgetSeconds: 60 },
 } satisfies Record<string, Pace>
 
 /** What an attempt counts against, such as one address. */
@@ -54,7 +56,7 @@ export interface Bucket extends Pace {
   id: Buffer
 }
 
-export const bucket = (kind: keyof typeof PACES, subject = ''): Bucket => ({ id: tokenHash(`${kind}\n${subject}`), ...PACES[kind] })
+export const bucket = (kind: keyof typeof PACES, subject: string): Bucket => ({ id: tokenHash(`${kind}\n${subject}`), ...PACES[kind] })
 
 /** The same bucket for an attempt that any failure in it refuses, until all are forgotten. */
 export const untouched = ({ id, forgetSeconds }: Bucket): Bucket => ({ id, free: 1, forgetSeconds })
