@@ -415,17 +415,47 @@ test('attachments of a comment are fixed when it is posted', async () => {
   expect(await app.db.read(sql`select * from task_comments where id = ${comment.id}`)).toEqual(before)
 })
 
-test('attachments come from no key, even an empty list', async () => {
-  const { task, post, create, keys } = await withFiles()
-  for (const key of [keys.account, keys.personal])
-    for (const attachments of [[], 'x'])
-      for (const answer of [
+test('attachments come from no key, whatever their value', async () => {
+  const { task, post, create, path, keys, keyOf, id, member } = await withFiles()
+  const createMany = (key: string, body: object) => app.as(key).post(`${path}/createMany`, body)
+  const message = 'Attachments cannot be set via the public API'
+  const { body: comment } = await post(keys.account, 'comments/create', { content: 'x' })
+  const own = await keyOf({ accountId: id, userId: member.id }, { kind: 'personal' })
+  for (const key of [keys.account, keys.personal, own]) {
+    const { rpc } = app.as(key)
+    for (const attachments of [null, [], 'x', {}, 0, false, [null], [{ path: 'x' }]]) {
+      const answers = [
         await create(key, { title: 'Call', attachments }),
+        await create(key, { attachments }),
         await post(key, 'update', { attachments }),
+        await post(key, 'update', { title: 5, attachments }),
         await post(key, 'comments/create', { content: 'x', attachments }),
+        await post(key, 'comments/create', { attachments }),
+        await createMany(key, { tasks: [{ title: 'Call' }], attachments }),
+        ...(key === keys.account ? [await post(key, `comment/${comment.id}/update`, { content: 'y', attachments })] : []),
+        ...(key === keys.account ? [] : [await app.as(key).post('/api/tasks/create', { title: 'Call', attachments })]),
+        ...(key === keys.account ? [] : [await app.as(key).post('/api/tasks/createMany', { tasks: [], attachments })]),
+      ]
+      expect(answers.map(({ status, body }) => [status, body.message])).toEqual(answers.map(() => [403, message]))
+      const many = await createMany(key, { tasks: [{ title: 'Call', attachments }, { attachments }, { title: 'Fine' }] })
+      expect(many.body).toMatchObject([
+        { ok: false, code: 'FORBIDDEN', message: `tasks[0]: ${message}` },
+        { ok: false, code: 'FORBIDDEN', message: `tasks[1]: ${message}` },
+        { ok: true },
       ])
-        expect([answer.status, answer.body.message]).toEqual([403, 'Attachments cannot be set via the public API'])
+      const input = { task_id: task.id, attachments } as { task_id: number; attachments: null }
+      const byRpc = [
+        () => rpc.tasks.update.mutate(input),
+        () => rpc.tasks.comments.create.mutate({ ...input, content: 'x' }),
+        () => rpc.tasks.createOnRecord.mutate({ table_id: task.table_id, record_id: task.record_id, title: 'Call', ...input }),
+      ]
+      for (const call of byRpc) await expect(call()).rejects.toMatchObject({ message, data: { httpStatus: 403, code: 'FORBIDDEN' } })
+    }
+  }
   expect((await rowOf(task.id)) as object).toMatchObject({ version: 1 })
+  expect(await app.db.read(sql`select id, content from task_comments where task_id = ${task.id}`)).toEqual([
+    { id: comment.id, content: 'x' },
+  ])
 })
 
 const shared = withFiles()

@@ -54,7 +54,12 @@ export const tasksRouter = router({
 
   createManyOnRecord: recordProcedure('read', callers.any)
     .meta(
-      rest('POST', `${onRecord}/createMany`, docs.createManyOnRecord, { isList: true, isRepeatable: true, bodyLimit: BATCH_BODY_LIMIT }),
+      rest('POST', `${onRecord}/createMany`, docs.createManyOnRecord, {
+        isList: true,
+        isRepeatable: true,
+        bodyLimit: BATCH_BODY_LIMIT,
+        sessionOnlyKey: 'attachments',
+      }),
     )
     .input(NewTasks.extend(RecordPath.shape))
     .output(listOf(MadeTask))
@@ -84,7 +89,6 @@ export const tasksRouter = router({
         etag: 'answered and heeded',
         mayIgnore: true,
         sessionOnlyKey: 'attachments',
-        isClearedByNull: true,
       }),
     )
     .input(TaskUpdate.extend(TaskPath.shape))
@@ -150,7 +154,14 @@ export const tasksRouter = router({
     .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, null, input))),
 
   createMany: standaloneProcedure()
-    .meta(rest('POST', '/api/tasks/createMany', docs.createMany, { isList: true, isRepeatable: true, bodyLimit: BATCH_BODY_LIMIT }))
+    .meta(
+      rest('POST', '/api/tasks/createMany', docs.createMany, {
+        isList: true,
+        isRepeatable: true,
+        bodyLimit: BATCH_BODY_LIMIT,
+        sessionOnlyKey: 'attachments',
+      }),
+    )
     .input(NewTasks)
     .output(listOf(MadeTask))
     .mutation(answering(({ ctx, input }) => bulk.createMany(ctx.context, null, input.tasks))),

@@ -55,10 +55,10 @@ async function outcome(
   }
 }
 
-/** The valid task, or its refusal: 403 for attachments from a key, 400 for an invalid task. */
+/** The valid task, or its refusal: 403 for attachments from a key, whatever their value, 400 for an invalid task. */
 function check({ actor }: Context, item: unknown): NewTask | AppError {
-  const attachments = item !== null && typeof item === 'object' && 'attachments' in item ? item.attachments : null
-  if (actor.keyId !== null && attachments !== null) return forbidden(NO_ATTACHMENTS)
+  if (actor.keyId !== null && item !== null && typeof item === 'object' && Object.hasOwn(item, 'attachments'))
+    return forbidden(NO_ATTACHMENTS)
   const { data, error } = parseTask(item)
   return error ? badShape(error) : data
 }

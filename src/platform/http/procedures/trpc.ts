@@ -35,10 +35,8 @@ export interface Meta extends Record<string, unknown> {
   isList?: boolean
   /** An example of the input and output for the document. */
   example?: { input?: unknown; output: unknown }
-  /** A key of the body that only a browser session may set. */
+  /** A key of the body that an API key may not send, whatever its value: not even null, which counts as absent elsewhere. */
   sessionOnlyKey?: 'attachments'
-  /** Whether null for `sessionOnlyKey` clears a value. Elsewhere null counts as absent, so that keys may send it. */
-  isClearedByNull?: boolean
   /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
   /** Set for a procedure that takes a file. Over REST it is received to storage first, and is in `ctx.received` in place of `data`. */
@@ -75,7 +73,7 @@ export const { router, mergeRouters } = t
 /** How an operation behaves on REST, beyond what its schemas say. */
 type Behaviour = Pick<
   Meta,
-  'status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey' | 'isClearedByNull'
+  'status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey'
 >
 
 /** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
@@ -124,7 +122,8 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     const confirmAccess = async () => void (await admitAgain())
 
     const attempt = async (admission: Admission) => {
-      if (meta && admission.actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
+      const sessionOnlyKey = meta?.sessionOnlyKey
+      if (sessionOnlyKey && admission.actor.keyId !== null && Object.hasOwn(ids, sessionOnlyKey)) throw forbidden(NO_ATTACHMENTS)
       refuseInvalidText(raw)
       const headers: Headers = {}
       const proceed = ({ actor, row }: Admission) =>
@@ -166,11 +165,6 @@ function embedded<Result extends { ok: boolean }>({ embed }: RequestContext, typ
 /** The keys of the input with their values; none if it is no object. */
 const keysOf = (input: unknown): Record<string, unknown> =>
   input && typeof input === 'object' && !Array.isArray(input) ? (input as Record<string, unknown>) : {}
-
-function hasSessionOnlyKey({ sessionOnlyKey, isClearedByNull }: Meta, input: Record<string, unknown>): boolean {
-  if (!sessionOnlyKey || !(sessionOnlyKey in input)) return false
-  return input[sessionOnlyKey] !== null || isClearedByNull === true
-}
 
 /** The input of a request that has not been admitted yet. */
 async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {
