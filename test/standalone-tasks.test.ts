@@ -52,6 +52,41 @@ describe('a standalone task', () => {
     expect((await app.as(null).post('/api/tasks/list')).status).toBe(401)
   })
 
+  test('is named so for account keys in every operation, whoever’s it is, on REST and RPC', async () => {
+    const { id, member, owner, keys, keyOf, outsider, space } = await app.account()
+    const limited = await keyOf({ accountId: id, userId: owner.id }, { kind: 'account', space_ids: [space] })
+    const { body: task } = await create(member, { title: 'Breathe' })
+    const { body: theirs } = await create(outsider, { title: 'Sleep' })
+    const { body: comment } = await app.as(outsider).post(`/api/task/${theirs.id}/comments/create`, { content: 'x' })
+    const refused = [403, 'Task is not on a record']
+    for (const key of [keys.account, keys.accountOtherSpace, keys.accountOutsider, limited])
+      for (const { id: task_id } of [task, theirs]) {
+        const { rpc, ...as } = app.as(key)
+        const path = `/api/task/${task_id}`
+        const answers = [
+          ...(await Promise.all(['get', 'reminder', 'comments/get'].map((verb) => as.get(`${path}/${verb}`)))),
+          ...(await Promise.all(
+            ['update', 'delete', 'markDone', 'markUndone', 'subscribe', 'unsubscribe', 'comments/create'].map((verb) =>
+              as.post(`${path}/${verb}`, { attachments: null }),
+            ),
+          )),
+        ]
+        expect(answers.map(({ status, body }) => [status, body.message])).toEqual(answers.map(() => refused))
+        await expect(rpc.tasks.get.query({ task_id })).rejects.toMatchObject({ message: refused[1] })
+        await expect(rpc.tasks.comments.create.mutate({ task_id, content: 'x' })).rejects.toMatchObject({ message: refused[1] })
+      }
+    for (const verb of ['update', 'delete']) {
+      const { status, body } = await app.as(keys.account).post(`/api/task/${theirs.id}/comment/${comment.id}/${verb}`, { content: 'y' })
+      expect([status, body.message]).toEqual(refused)
+    }
+    // Everybody else learns nothing of another account's task.
+    for (const caller of [keys.personal, member, owner])
+      expect((await app.as(caller).get(`/api/task/${theirs.id}/get`)).body.message).toBe('Not authorized')
+    expect((await app.as(keys.account).get('/api/task/2000000000/get')).body.message).toBe('Task not found')
+    expect((await app.as(keys.accountReadOnly).get(`/api/task/${theirs.id}/get`)).body.message).toBe('Task is not on a record')
+    expect((await app.as(keys.accountReadOnly).post(`/api/task/${theirs.id}/delete`)).body.message).toBe('API key is read-only')
+  })
+
   test('is visible to its creator, assignee and subscribers, and a mention subscribes', async () => {
     const { member, viewer, admin, owner, outsider } = await app.account()
     const { body: task } = await create(member, { title: 'Breathe', assignee_email: viewer.email })

@@ -1,7 +1,7 @@
 /** Checks who may read a file, and streams its bytes. */
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { Role } from '../platform/access/authorize.ts'
+import { NOT_ON_RECORD, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, type RecordRef, roleOf, type TableRef } from '../platform/access/resources.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Context } from '../platform/context.ts'
@@ -28,7 +28,7 @@ export async function requireReadable(db: Database, actor: Actor, path: string, 
   const file = isPath(path) ? await findReadable(db, path, actor) : undefined
   if (!file) throw notFound('File')
   if (file.space_id !== null) checkSpace({ space_id: file.space_id, member_role: file.member_role }, actor, 'read')
-  else if (actor.kind === 'account') throw forbidden('Task is not on a record')
+  else if (actor.kind === 'account') throw forbidden(NOT_ON_RECORD)
   else if (!file.is_on_task) throw forbidden()
   if (await isGone(db, file, withDropped ? roleOf(actor, file.member_role) : null)) throw notFound('File')
   return file

@@ -1,7 +1,7 @@
 /** Procedures on a task. A task is found by its id alone, so that a caller who may not read it gets 403, not 404 (api.md, Errors). */
 
 import type { PrincipalSelect } from '../platform/access/access-statement.ts'
-import { type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
+import { type Callers, callers, NOT_ON_RECORD, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, withRule } from '../platform/access/resources.ts'
 import type { Actor } from '../platform/actor.ts'
 import { empty, type Sql, sql } from '../platform/database/database.ts'
@@ -52,14 +52,17 @@ export const taskResource: Resource<TaskRow> = {
   check: requireReadable,
 }
 
-/** @throws AppError 403; the account is checked first, so that callers learn nothing but the existence of another account's task */
+/**
+ * Callers learn that another account's task exists, and account keys that it is on no record (contract.md §1, 404), but nothing else.
+ * @throws AppError 403
+ */
 function requireReadable(task: TaskRow, actor: Actor): void {
+  if (task.space_id === null && actor.kind === 'account') throw forbidden(NOT_ON_RECORD)
   if (task.task_account_id !== actor.accountId) throw forbidden()
   if (task.space_id !== null) {
     checkSpace({ space_id: task.space_id, member_role: task.member_role }, actor, 'read')
     return
   }
-  if (actor.kind === 'account') throw forbidden('Task is not on a record')
   if (actor.userId !== task.creator_user_id && actor.userId !== task.assignee_user_id && !task.is_subscriber) throw forbidden()
 }
 
@@ -74,7 +77,7 @@ const standaloneResource: Resource = {
   ids: [],
   select: () => sql`select true as is_standalone`,
   check: (_, actor) => {
-    if (actor.kind === 'account') throw forbidden('Task is not on a record')
+    if (actor.kind === 'account') throw forbidden(NOT_ON_RECORD)
   },
 }
 

@@ -222,5 +222,7 @@ function checkOwner(actor: Actor): void {
 
 /** The message for a key that sends attachments for a task or a comment on a task (api.md, Errors). */
 export const NO_ATTACHMENTS = 'Attachments cannot be set via the public API'
+/** The message for an account key that asks for a standalone task, whoever's it is, or for a list of them (api.md, Errors). */
+export const NOT_ON_RECORD = 'Task is not on a record'
 /** The message for a key whose whitelist does not contain the space. */
 export const OTHER_SPACE = 'API key not authorized for this workspace'
