@@ -689,6 +689,32 @@ describe('signatures', () => {
     expect(await create(`${'é'.repeat(102_400)}x`)).toMatchObject({ status: 400, body: { message: 'html: must have at most 200 KB' } })
   })
 
+  test.each<[string, string, number]>([
+    ['grow to the limit', `${'&'.repeat(40_958)}<b>`, 200],
+    ['grow beyond it', '&'.repeat(40_961), 400],
+    ['are entities already', '&amp;'.repeat(40_960), 200],
+    ['have quotes that are escaped in attributes', `<p title='${'"'.repeat(34_200)}'>x</p>`, 400],
+    ['lose a script', `<script>${'x'.repeat(300_000)}</script><p>Max</p>`, 200],
+    ['lose a comment', `<!-- ${'x'.repeat(300_000)} --><p>Max</p>`, 200],
+    ['are too long as text', 'x'.repeat(204_801), 400],
+  ])('have at most 200 KB as they are stored and answered, when they %s', async (_, html, status) => {
+    const as = app.as((await app.account()).keys.personal)
+    const { body: signature } = await as.post('/api/email/signatures/create', { name: 'A', html: 'x' })
+    const created = await as.post('/api/email/signatures/create', { name: 'B', html })
+    const updated = await as.post(`/api/email/signature/${signature.id}/update`, { html })
+    const byRpc = await as.rpc.signatures.create.mutate({ name: 'C', html }).then(
+      () => 200,
+      ({ data }) => data.httpStatus,
+    )
+    expect([created.status, updated.status, byRpc]).toEqual([status, status, status])
+    if (status !== 200) return expect(created.body.issues).toEqual([{ path: ['html'], message: 'must have at most 200 KB' }])
+    const { body: listed } = await as.post('/api/email/signatures/list')
+    for (const { html: stored } of listed) expect(Buffer.byteLength(stored)).toBeLessThanOrEqual(204_800)
+    // What was answered can be sent back.
+    const again = await as.post(`/api/email/signature/${created.body.id}/update`, { html: created.body.html })
+    expect([again.status, again.body.html]).toEqual([200, created.body.html])
+  })
+
   test('created concurrently as default leave one default', async () => {
     const { member } = await app.account()
     const as = app.as(member)

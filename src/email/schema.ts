@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { EmailAddress, Id } from '../platform/http/procedures/schemas.ts'
+import { sanitizeHtml } from '../platform/mail/html.ts'
 import { parseInstant } from '../platform/time/time.ts'
 import { changesOf } from '../platform/validation-messages.ts'
 import { Domain, parseMailbox } from './address.ts'
@@ -132,10 +133,12 @@ export type SmtpOption = z.infer<typeof SmtpOption>
 
 const MAX_SIGNATURE_BYTES = 200 * 1024
 
+/** The limit counts for what is stored and answered: sanitising writes `&` as `&amp;`, and takes scripts away. */
 const Html = z
   .string()
+  .overwrite(sanitizeHtml)
   .refine((html) => Buffer.byteLength(html) <= MAX_SIGNATURE_BYTES, 'must have at most 200 KB')
-  .meta({ description: 'At most 200 KB of UTF-8; sanitised when it is saved.' })
+  .meta({ description: 'Sanitised; what is then stored has at most 200 KB of UTF-8.' })
 
 export const Signature = z
   .object({ id: Id, name: z.string(), html: z.string(), is_default: z.boolean(), created_at: z.string(), updated_at: z.string() })

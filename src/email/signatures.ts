@@ -6,7 +6,6 @@ import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { forbidden, notFound, stale } from '../platform/errors.ts'
-import { sanitizeHtml } from '../platform/mail/html.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
 
@@ -55,7 +54,7 @@ export async function list({ db, actor }: Context): Promise<{ rows: Signature[];
   return { rows, total: rows.length }
 }
 
-/** Creates a signature. A new default replaces the old one. */
+/** Creates a signature, whose HTML the schema has sanitised. A new default replaces the old one. */
 export async function create(context: Context, input: NewSignature): Promise<Answer<Signature>> {
   const { db, actor } = context
   const at = formatInstant(context.now)
@@ -63,7 +62,7 @@ export async function create(context: Context, input: NewSignature): Promise<Ans
     if (input.is_default) await clearDefault(context)
     const [row] = await db.write<StoredSignature>(sql`
       insert into email_signatures (account_id, user_id, name, html, is_default, created_at, updated_at)
-      values (${actor.accountId}, ${actor.userId}, ${input.name}, ${sanitizeHtml(input.html)}, ${input.is_default ?? false},
+      values (${actor.accountId}, ${actor.userId}, ${input.name}, ${input.html}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
       returning ${columns}, version`)
     const created = row as StoredSignature
@@ -80,7 +79,6 @@ export async function update(
   ifMatch?: IfMatch,
 ): Promise<Answer<Signature>> {
   const { db, now } = context
-  const html = input.html === undefined ? null : sanitizeHtml(input.html)
   return context.transaction(async () => {
     if (input.is_default) await lockDefault(context)
     const [present] = await db.read<StoredSignature>(
@@ -89,7 +87,7 @@ export async function update(
     if (!present) throw notFound('Signature')
     if (isStale(ifMatch, present)) throw stale('The signature has changed since', answerOf(present))
     // An update without a difference keeps the version, so that it makes no If-Match stale.
-    const next = { name: input.name ?? present.name, html: html ?? present.html, is_default: input.is_default ?? present.is_default }
+    const next = { name: input.name ?? present.name, html: input.html ?? present.html, is_default: input.is_default ?? present.is_default }
     if (isDeepStrictEqual({ ...present, ...next }, present)) return answerOf(present)
     if (input.is_default) await clearDefault(context)
     const [row] = await db.write<StoredSignature>(sql`
