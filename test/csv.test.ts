@@ -146,6 +146,10 @@ describe('an export', () => {
     expect(file.headers.get('content-disposition')).toBe(
       `attachment; filename="a/b _c___.csv"; filename*=UTF-8''a%2Fb%20%22c%22%5C%C3%A9.csv`,
     )
+    const reversed = await tableOf(account, [...fields], 'a\u202Egpj.\u2066exe\u2069\u061C')
+    expect((await exportCsv(account.viewer, reversed)).headers.get('content-disposition')).toBe(
+      `attachment; filename="agpj.exe.csv"; filename*=UTF-8''agpj.exe.csv`,
+    )
     expect((await importCsv(account.member, table, "a,c,'=SUM(A1)\n1,2,3\n")).body).toEqual({ created: 1 })
     expect((await rowsOf(account, table, ['a', 'c', 'd']))[0]).toMatchObject({ a: '1', c: '2', d: '3' })
     expect((await importCsv(account.member, table, 'created at\nx\n')).body.issues).toEqual([

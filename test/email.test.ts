@@ -238,6 +238,20 @@ describe('sending a mail', () => {
     expect(Buffer.from(attachment?.content as ArrayBuffer).toString()).toBe('The plan')
   })
 
+  test('names no file so that its end is taken for its beginning, also one that was stored before names were checked', async () => {
+    const { sent, id, space, table, record, keys } = await desk()
+    const path = `${space}-${table}-a-invoice`
+    await app.deps.storage.write(path, Buffer.from('MZ'))
+    const place = { account_id: id, space_id: space, table_id: table, record_id: record }
+    const name = 'invoice\u202Egpj.\u2067exe\u2069\u200F'
+    const file = { name, path, size: 2, type: 'application/octet-stream', host: app.deps.storage.host }
+    await insertFile(app.db, place, file, { createdBy: null, now: new Date(), isHeld: false, sha256: Buffer.alloc(32) })
+    await sent({ attachments: [file] })
+    expect(lastReceived().email.attachments.map(({ filename }) => filename)).toEqual(['invoicegpj.exe'])
+    const { headers } = await app.as(keys.account).get(`/api/file/${path}`)
+    expect(headers.get('content-disposition')).toBe(`attachment; filename="invoicegpj.exe"; filename*=UTF-8''invoicegpj.exe`)
+  })
+
   test('goes once to each address', async () => {
     const { sent } = await desk()
     const { metadata } = await sent({ to: ['a@b.example', 'a@b.example'], cc: ['a@b.example', 'c@b.example'] })

@@ -1,16 +1,12 @@
 /** Takes folders, control characters and marks of direction out of the names of files. Letters of all writing systems are kept. */
+import { withoutUnseen } from '../platform/http/answers/content-disposition.ts'
 
 /** The maximum length in bytes of UTF-8, which most file systems have. */
 const MAX_BYTES = 255
-/** Control characters, line and paragraph separators, and marks of direction, which can make `exe.gpj` look like `jpg.exe`. */
-const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 /** The name without the parts that a name cannot have; '' if nothing is left. */
 const plainName = (given: string): string => {
-  const name = given
-    .replace(/^.*[/\\]/su, '')
-    .replace(UNSEEN, '')
-    .trim()
+  const name = withoutUnseen(given.replace(/^.*[/\\]/su, '')).trim()
   return name === '.' || name === '..' ? '' : name
 }
 

@@ -22,6 +22,8 @@ describe('the name of an upload', () => {
     ['a\x7f\x85\u2028\u2029b', 'ab'],
     ['invoice\u202Egpj.exe', 'invoicegpj.exe'],
     ['\u200F\u200E\u061C\u2066\u2067\u2068\u2069\u202A\u202B\u202C\u202Da', 'a'],
+    ['\u206A\u206B\u206C\u206D\u206E\u206Fa.pdf', 'a.pdf'],
+    ['a\u202Efdp.\u2067exe\u2069', 'afdp.exe'],
     // Every script, and what joins its letters.
     ['Angebot für Ä.txt', 'Angebot für Ä.txt'],
     ['見積書.pdf', '見積書.pdf'],

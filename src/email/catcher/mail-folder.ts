@@ -3,6 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { addressParser } from 'postal-mime'
 import { ifMissing } from '../../platform/bytes/missing-file.ts'
+import { withoutUnseen } from '../../platform/http/answers/content-disposition.ts'
 import { headerValues } from '../headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */
@@ -144,7 +145,7 @@ async function parsed(id: number, bytes: Buffer): Promise<CaughtMail | undefined
     html: email.html?.trimEnd() ?? null,
     text: email.text?.trimEnd() ?? null,
     attachments: email.attachments.map(({ filename, mimeType, content }) => ({
-      name: filename ?? '',
+      name: withoutUnseen(filename ?? ''),
       type: mimeType,
       size: typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength,
     })),

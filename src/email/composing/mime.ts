@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type Composer from 'nodemailer/lib/mail-composer'
 import type * as MimeFunctions from 'nodemailer/lib/mime-funcs'
 import type Node from 'nodemailer/lib/mime-node'
+import { withoutUnseen } from '../../platform/http/answers/content-disposition.ts'
 import type { Mailbox } from '../address.ts'
 import { encodeText } from './text-encoding.ts'
 
@@ -129,7 +130,7 @@ function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): R
     cc: cc.map(mailbox),
     inReplyTo: message.inReplyTo ?? undefined,
     attachments: attachments.map(({ name, type, cid, open }) => ({
-      filename: name,
+      filename: withoutUnseen(name),
       contentType: sentType(type),
       ...(cid === undefined ? { contentDisposition: 'attachment' as const } : { contentDisposition: 'inline' as const, cid }),
       content: Readable.from(lazyContent(open)),

@@ -2,12 +2,22 @@
 import { badInput } from '../../errors.ts'
 
 /**
+ * Control characters, line and paragraph separators, and what changes the direction of text, which can make `exe.gpj` look like `jpg.exe`:
+ * marks, overrides, embeddings, isolates, and the controls that Unicode has given up.
+ */
+const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\u{206a}-\u{206f}]/gu
+
+/** The name of a file as it is stored, sent and shown, without what a reader does not see. */
+export const withoutUnseen = (name: string): string => name.replace(UNSEEN, '')
+
+/**
  * The header Content-Disposition (RFC 6266), with an ASCII name for old clients and the real one for all others.
  * @param name of the file. Any characters are safe: they are encoded, so the name cannot end the header or contain a folder
  */
 export function disposition(kind: 'inline' | 'attachment', name: string): string {
-  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
-  const encoded = encodeURIComponent(name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  const seen = withoutUnseen(name)
+  const plain = seen.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
+  const encoded = encodeURIComponent(seen).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`
 }
 
