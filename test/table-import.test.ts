@@ -706,6 +706,32 @@ describe('an import that is refused after its answer', () => {
     expect(await rowsOf(account, table_id)).toHaveLength(1)
   })
 
+  test('waits while another import into its table is running, which is no failure of its job', async () => {
+    const account = await app.account()
+    const { id, path } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }] })
+    const another = await app.db.connect()
+    await another.query(`select pg_advisory_lock(${0x637376}, ${id})`)
+    const into = { method: 'POST', body: 'Name\na\n', headers: { 'content-type': 'text/csv' } }
+    const [first, second] = await Promise.all([0, 1].map(() => app.as(account.member).send(`${path}/import?async=true`, into)))
+    const jobs = [first?.body.job_id, second?.body.job_id].toSorted((a, b) => a - b)
+    const attempts = (state: 'waiting' | 'ended') =>
+      app.db.read(sql`
+        select distinct (data ->> 'import_id')::int as id, output from pgboss.job where name = ${runImport.name}
+          and (data ->> 'import_id')::int = any(${jobs}) and (state = 'completed') = ${state === 'ended'} order by 1`)
+    const each = jobs.map((job_id) => ({ id: job_id, output: null }))
+    await expect.poll(() => attempts('ended')).toEqual(each)
+    expect(await attempts('waiting')).toEqual(each)
+    expect((await app.as(account.owner).get(`/api/job/${jobs[0]}`)).body).toMatchObject({ state: 'running', done: 0 })
+    await another.end()
+    for (const import_id of jobs) {
+      await app.deps.jobs.send(runImport, { import_id })
+      expect(await ended(account.owner, import_id)).toMatchObject({ state: 'done', created: 1 })
+    }
+    expect(await rowsOf(account, id)).toHaveLength(2)
+    await expect.poll(() => attempts('waiting')).toEqual([])
+    expect(await attempts('ended')).toEqual(each)
+  })
+
   test('imports once when it runs twice at once, and after an attempt that broke off', async () => {
     const account = await app.account()
     const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()

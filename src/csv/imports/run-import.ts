@@ -24,7 +24,10 @@ export const resumeImports = defineQueue({ name: 'csv.resume-imports', schema: z
 
 const MOST_ATTEMPTS = 8
 
-/** Runs the job. @throws any error that a retry may avoid */
+/** How long an import waits for another one into its table before it tries again. */
+const TURN_MS = 2_000
+
+/** Runs the job, or lets it wait while another import into the table is running. @throws any error that a retry may avoid */
 export async function run(context: Context, { import_id }: { import_id: number }): Promise<void> {
   const row = await claimImport(context, import_id)
   if (!row) return
@@ -32,13 +35,19 @@ export async function run(context: Context, { import_id }: { import_id: number }
   try {
     await importFile(acting, row)
   } catch (error) {
-    if (isUnderway(error)) await unclaimImport(context, row.id)
+    if (isUnderway(error)) return waitForTurn(context, row.id)
     const refusal = refusalOf(error, row.attempts)
     if (!refusal) throw error
     if (refusal.state === 'failed') context.log.error({ err: error, import_id }, 'import failed')
     await giveUp(acting, row, refusal)
   }
   await context.storage.remove(row.storage_key)
+}
+
+/** If the process ends in between, `resumeAll` sends the job again. */
+async function waitForTurn(context: Context, import_id: number): Promise<void> {
+  await unclaimImport(context, import_id)
+  await context.jobs.send(runImport, { import_id }, { startAfter: new Date(context.now.getTime() + TURN_MS) })
 }
 
 /** The context of the user who asked for the import, who also becomes the creator of its records. */
@@ -100,14 +109,14 @@ const CANCELLED = 'The table has been deleted'
 
 /** How the error ends the import; undefined if another attempt may succeed. */
 function refusalOf(error: unknown, attempts: number): ImportEnd | undefined {
-  if (error instanceof AppError && !isUnderway(error)) {
+  if (error instanceof AppError) {
     const issues = error.cellIssues ?? []
     if (error.code === 'NOT_FOUND') return { state: 'cancelled', error: CANCELLED, issues }
     // A conflict means that the fields were changed during the import. The file may still fit, so the import is tried again.
     if (REFUSALS.has(error.code) || (error.code === 'CONFLICT' && attempts >= ATTEMPTS_AFTER_CHANGES))
       return { state: 'refused', error: error.message, issues }
   }
-  if (attempts < MOST_ATTEMPTS || isUnderway(error)) return undefined
+  if (attempts < MOST_ATTEMPTS) return undefined
   return { state: 'failed', error: `The import failed ${attempts} times`, issues: [] }
 }
 
