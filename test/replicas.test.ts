@@ -356,6 +356,27 @@ describe('a replica', () => {
     await judged(true)
   })
 
+  test('that comes and goes stays aside for a growing time, with one line each time', async () => {
+    const flapping = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' })
+    const warn = vi.spyOn(flapping.deps.log, 'warn')
+    const seconds: number[] = []
+    for (let turn = 0; turn < 4; turn++) {
+      await judged(true, flapping)
+      // As several statements that fail at once on a connection that is lost; the checks go on to find it well.
+      for (let failed = 0; failed < 5; failed++) replicaOf(flapping).suspect()
+      seconds.push((await judged(true, flapping)) / 1_000)
+    }
+    for (const [turn, least] of [0, 1, 2, 4].entries()) expect(seconds[turn], String(seconds)).toBeGreaterThanOrEqual(least)
+    const { name } = replicaOf(flapping)
+    expect(warn.mock.calls).toEqual(
+      [undefined, 1_000, 2_000, 4_000].map((asideMs) => [
+        { replica: name, lagMs: expect.any(Number), ...(asideMs && { asideMs }) },
+        `The replica ${name} is not read: it does not answer`,
+      ]),
+    )
+    await flapping.stop()
+  })
+
   test('of another system, or that is none, is refused with one line, and the service does without', async () => {
     const foreign = await startCluster()
     const theirs = await foreign.replicate('theirs')

@@ -1,6 +1,6 @@
 /** Positions in the log, and what speaks against a replica. */
 import { describe, expect, test } from 'vitest'
-import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow } from '../../src/platform/database/replicas/suitability.ts'
+import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow, TimeAside } from '../../src/platform/database/replicas/suitability.ts'
 import { endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/wal-position.ts'
 import { decodePosition, encodePosition } from '../../src/platform/http/procedures/signed-position.ts'
 
@@ -85,5 +85,35 @@ describe('the lag', () => {
     expect(meter.lagAt('0/0', 6_000)).toBe(5_999)
     meter.note(at('0/10', 2), 6_000)
     expect(meter.lagAt('0/10', 7_000)).toBe(0)
+  })
+})
+
+describe('a replica that comes and goes', () => {
+  test('stays aside for twice as long each time, and five minutes at most', () => {
+    const aside = new TimeAside()
+    let now = 0
+    const times = Array.from({ length: 12 }, () => {
+      const ms = aside.begin(now)
+      expect([ms > 0 && aside.isOver(now + ms - 1), aside.isOver(now + ms)]).toEqual([false, true])
+      aside.end(now + ms)
+      now += ms + 200
+      return ms / 1_000
+    })
+    expect(times).toEqual([0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
+  })
+
+  test('has recovered once it was read for ten seconds, or for as long as it stayed aside', () => {
+    const aside = new TimeAside()
+    /** Puts it aside, and again after it was read for this long. */
+    const again = (readMs: number, now: number) => {
+      aside.end(now)
+      return aside.begin(now + readMs)
+    }
+    expect(aside.begin(0)).toBe(0)
+    expect(again(10_000, 100_000)).toBe(0)
+    expect([100, 200, 300, 400, 500].map((at) => again(9_999, at * 1_000))).toEqual([1_000, 2_000, 4_000, 8_000, 16_000])
+    expect(again(15_999, 600_000)).toBe(32_000)
+    expect(again(32_000, 700_000)).toBe(0)
+    expect(again(0, 800_000)).toBe(1_000)
   })
 })

@@ -93,3 +93,31 @@ export class LagMeter {
 }
 
 const MOST_NOTED = 1_000
+
+/** A replica that was read for this long has recovered. */
+const STEADY_MS = 10_000
+const [FIRST_MS, LONGEST_MS] = [1_000, 300_000]
+
+/** How long a replica stays aside that comes and goes: longer each time, until it has been read for as long as it last stayed aside. */
+export class TimeAside {
+  #ms = 0
+  #until = 0
+  #readSince = Number.NEGATIVE_INFINITY
+
+  /** Notes that the replica is put aside. @returns how long it stays there at least; 0 if it did not come and go */
+  begin(now: number): number {
+    const isSteady = now - this.#readSince >= Math.max(STEADY_MS, this.#ms)
+    this.#ms = isSteady ? 0 : Math.min(LONGEST_MS, Math.max(FIRST_MS, 2 * this.#ms))
+    this.#until = now + this.#ms
+    return this.#ms
+  }
+
+  isOver(now: number): boolean {
+    return now >= this.#until
+  }
+
+  /** Notes that the replica is read again. */
+  end(now: number): void {
+    this.#readSince = now
+  }
+}

@@ -4,10 +4,12 @@ import pg from 'pg'
 import { withinTime } from '../../concurrency/time-limit.ts'
 import type { ObserveStatement } from '../statements/observe-statements.ts'
 import { ReplicaConnections } from './replica-connections.ts'
-import { LagMeter, obstacleOf, type PrimaryRow, REPLICA_SQL, type ReplicaRow } from './suitability.ts'
+import { LagMeter, obstacleOf, type PrimaryRow, REPLICA_SQL, type ReplicaRow, TimeAside } from './suitability.ts'
 
 /** Together with the interval of the checks less than the second in which a replica is put aside. */
 const ANSWERS_WITHIN_MS = 400
+
+const UNKNOWN = 'it was not asked yet'
 
 export interface ReplicaOptions {
   log: FastifyBaseLogger
@@ -22,13 +24,16 @@ export class WatchedReplica {
   readonly name: string
   readonly connections: ReplicaConnections
   /** Why it is not read; null while it is. */
-  obstacle: string | null = 'it was not asked yet'
+  obstacle: string | null = UNKNOWN
   lagMs = 0
   /** The timeline that it follows. */
   timeline = 0
   readonly #url: string
   readonly #options: ReplicaOptions
   readonly #lag = new LagMeter()
+  readonly #aside = new TimeAside()
+  /** The obstacles that were logged since it was last read. */
+  readonly #told = new Set<string>()
   #client: pg.Client | undefined
   #checking: Promise<void> | undefined
 
@@ -109,16 +114,24 @@ export class WatchedReplica {
   }
 
   #judge(obstacle: string | null, error?: unknown): void {
-    if (obstacle === this.obstacle) return
+    const [before, now] = [this.obstacle, performance.now()]
+    if (obstacle === before || (obstacle === null && !this.#aside.isOver(now))) return
     this.obstacle = obstacle
     const { log, maxLagMs } = this.#options
     const { name: replica, lagMs } = this
-    if (obstacle === null) log.info({ replica }, `The replica ${replica} is read`)
-    else
-      log.warn(
-        { replica, lagMs: Math.round(lagMs), ...(error !== undefined && { reason: (error as Error).message }) },
-        `The replica ${replica} is not read: ${obstacle}${obstacle === LAGS ? ` by more than ${maxLagMs} ms` : ''}`,
-      )
+    if (obstacle === null) {
+      this.#told.clear()
+      if (before !== UNKNOWN) this.#aside.end(now)
+      log.info({ replica }, `The replica ${replica} is read`)
+      return
+    }
+    const asideMs = before === null ? this.#aside.begin(now) : 0
+    if (this.#told.has(obstacle)) return
+    this.#told.add(obstacle)
+    log.warn(
+      { replica, lagMs: Math.round(lagMs), ...(asideMs && { asideMs }), ...(error !== undefined && { reason: (error as Error).message }) },
+      `The replica ${replica} is not read: ${obstacle}${obstacle === LAGS ? ` by more than ${maxLagMs} ms` : ''}`,
+    )
   }
 }
 
