@@ -15,6 +15,7 @@ import { respondToClientError } from './platform/http/answers/client-error.ts'
 import { errorAnswer } from './platform/http/answers/error-answer.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
+import { refuseWrongHosts } from './platform/http/host-header.ts'
 import { protectFromOverload } from './platform/http/load/overload.ts'
 import { limitPipelining } from './platform/http/load/pipelining.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/load/slow-clients.ts'
@@ -55,6 +56,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitClients(app, limits)
   const cookies = await openCookies(app)
   addRequestContext(app, { deps, cookies, sessionCookie: SESSION_COOKIE, touch: useOf(deps) })
+  refuseWrongHosts(app)
   if (deps.replicas) answerPositions(app, deps.replicas)
   logAnswers(app)
   measureRequests(app, deps.metrics)
@@ -74,6 +76,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
 /** The application of METRICS_PORT: health and metrics for those who can reach the port. */
 export function buildOperatorApp(deps: Deps): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true })
+  refuseWrongHosts(app)
   mountHealth(app, deps)
   mountMetrics(app, deps)
   return app
@@ -96,7 +99,8 @@ function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstan
     schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
     // The time of a body depends on its size (slow-clients.ts).
     requestTimeout: 0,
-    http: serverTimes(limits),
+    // A missing Host is answered in the form of every error (host-header.ts).
+    http: { ...serverTimes(limits), requireHostHeader: false },
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       if (isPixelPath(request.url)) return void sendPixel(reply)

@@ -36,6 +36,68 @@ test('answers a malformed or oversized HTTP request with the common error body',
   }
 })
 
+const PATHS = ['/healthz', '/readyz', '/', '/nowhere', '/api/nowhere', '/api/spaces/list', '/trpc/spaces.list', '/dev/mail']
+const WITHOUT_HOST = 'The header Host is missing'
+const SEVERAL_HOSTS = 'There are several headers Host'
+const NO_HOST = 'The header Host names no host'
+
+test.each<[problem: string, head: string]>([
+  [SEVERAL_HOSTS, '1.1\r\nHost: a.example\r\nHost: b.example'],
+  [SEVERAL_HOSTS, '1.1\r\nHost: a.example\r\nAccept: */*\r\nhOST: a.example'],
+  [SEVERAL_HOSTS, '1.0\r\nHost: a.example\r\nHost:'],
+  [WITHOUT_HOST, '1.1\r\nAccept: */*'],
+  ...[
+    '',
+    'a b',
+    'a/b',
+    'http://a',
+    'user@a',
+    'a:b',
+    'a:99999',
+    'a:-1',
+    'a:1:2',
+    ':80',
+    '::1',
+    '[::1',
+    '[fe80',
+    '[1.2.3.4]',
+    '[]',
+    '[::1]x',
+  ].map((host): [string, string] => [NO_HOST, `1.1\r\nHost: ${host}`]),
+  ...['a..b', '.a', '.', 'a,b', 'a, b', 'm\u00fcnchen', '<script>', 'a#b', 'a?b', 'a\\b', "a'b", 'a;b', '*'].map(
+    (host): [string, string] => [NO_HOST, `1.0\r\nHost: ${host}`],
+  ),
+])('refuses with 400 on every path: %s, HTTP/%j', async (problem, head) => {
+  for (const path of PATHS) {
+    const answer = await exchange(`GET ${path} HTTP/${head}\r\n\r\n`)
+    expect(answer, path).toMatch(/^HTTP\/1\.1 400 /)
+    const [headers = '', body = ''] = answer.split('\r\n\r\n')
+    expect(JSON.parse(body)).toEqual({ message: problem, code: 'BAD_REQUEST', request_id: /x-request-id: (\S+)/i.exec(headers)?.[1] })
+  }
+})
+
+test('refuses several hosts before it looks at the caller or the body', async () => {
+  const { keys } = await app.account()
+  const send = (headers: string) =>
+    exchange(
+      `POST /api/spaces/create HTTP/1.1\r\nHost: a\r\n${headers}Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"name":"Hosts"}`,
+    )
+  for (const key of ['', 'Authorization: Bearer nobody\r\n', `Authorization: Bearer ${keys.account}\r\n`])
+    expect(await send(`Host: b\r\n${key}`)).toMatch(/^HTTP\/1\.1 400 (.|\r|\n)*There are several headers Host/)
+  expect((await app.as(keys.account).get('/api/spaces/list')).body.map(({ name }: { name: string }) => name)).not.toContain('Hosts')
+})
+
+test.each([
+  ...['x', 'localhost', 'my_host', '_a.example.com', 'a-b.example:8080', '127.0.0.1:3000', '[::1]', '[::1]:3000', '[::ffff:127.0.0.1]'].map(
+    (host) => `1.1\r\nHost: ${host}`,
+  ),
+  ...['example.com.', 'EXAMPLE.com:', 'xn--bcher-kva.example:65535', '[2001:DB8::1]:0'].map((host) => `1.1\r\nHost: ${host}`),
+  ...['1.0', '1.0\r\nHost: a_b:1', '1.1\r\nhost:  padded \r\nX-Host: other\r\nX-Forwarded-Host: other'],
+])('serves a caller who writes HTTP/%j', async (head) => {
+  expect(await exchange(`GET /healthz HTTP/${head}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.[01] 200 /)
+  expect(await exchange(`GET /api/spaces/list HTTP/${head}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.[01] 401 /)
+})
+
 test('answers an unknown path before it reads the body', async () => {
   for (const [method, type] of [
     ['POST', 'application/json'],
