@@ -6,7 +6,7 @@ import cluster from 'node:cluster'
 import { onStop, sayReady } from './platform/processes/member.ts'
 import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
 import { hasUnendedCalls } from './platform/storage/folder-calls.ts'
-import type { BegunStart } from './service.ts'
+import type { BegunStart, Service } from './service.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 /** A graceful stop that takes longer is cut short. A supervisor waits for its processes to do so. */
@@ -14,7 +14,7 @@ const STOP_WITHIN_MS = cluster.isWorker ? 60_000 : 62_000
 /** npm repeats the terminal's signal, so a second signal within this time does not mean that the user wants to stop at once. */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
-/** What was started: from then on it can be stopped. A start in progress is completed first, so that everything that it opens is closed. */
+/** What was started: from then on it can be stopped. */
 interface Running {
   readonly started: Promise<void>
   stop(how: { isReplaced: boolean }): Promise<void>
@@ -31,12 +31,24 @@ async function runService(settings: Settings): Promise<Running> {
   const begun = await begin(settings)
   // A mistake in the work for one caller must not end that for all others.
   process.on('unhandledRejection', (err) => begun.log.error({ err }, 'unhandled rejection'))
-  const { startService } = await import('./service.ts')
-  const starting = startService(settings, begun)
+  const starting = import('./service.ts').then(({ startService }) => startService(settings, begun))
+  let service: Service | undefined
   return {
-    started: starting.then(({ lines, port }) => (cluster.isWorker ? sayReady(lines, port) : print(lines))),
-    stop: async (how) => (await starting).stop(how),
+    started: starting.then((started) => {
+      service = started
+      if (cluster.isWorker) sayReady(started.lines, started.port)
+      else print(started.lines)
+    }),
+    stop: async (how) => (service ? service.stop(how) : leave(begun)),
   }
+}
+
+/** Gives up a start, which may wait for the database for minutes. What it opened ends with the process, but for PostgreSQL. */
+async function leave({ postgres }: BegunStart): Promise<void> {
+  await postgres?.then(
+    (opened) => opened.leave(),
+    () => {},
+  )
 }
 
 /** Begins to start the embedded PostgreSQL, which takes about as long as loading the parts of the service, on another core. */

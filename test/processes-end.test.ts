@@ -6,6 +6,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
+import { freePort } from '../scripts/free-port.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { type Connection, endAll, isAlive, launch, type Processes, startProcesses } from './support/processes.ts'
@@ -233,6 +235,69 @@ test('a second Ctrl-C ends all at once', async () => {
   expect(await run.ended.finally(() => clearInterval(repeating))).toBe(1)
   await untilGone(pids)
   pending.socket.destroy()
+})
+
+/** The lock of src/platform/database/migrations/deploy.ts, for which a process that is starting waits. */
+const DEPLOY_LOCK = 72_707_369
+
+/** Lets processes that are starting wait for the lock. @returns what waits until one does, and what ends the wait */
+async function holdStarts() {
+  const holder = await app.db.connect()
+  await holder.query('select pg_advisory_lock($1)', [DEPLOY_LOCK])
+  const isWaiting = async () =>
+    (await app.db.read(sql`select from pg_locks where locktype = 'advisory' and objid = ${DEPLOY_LOCK} and not granted`)).length > 0
+  return { isHeld: () => until(isWaiting, 'for a process to wait', { withinMs: PATIENT.timeout }), release: () => holder.end() }
+}
+
+/** Starts processes on a port that is known before they say so. */
+async function launchOn(settings: Record<string, string>) {
+  const port = await freePort()
+  const run = launch({ ...environment, ...settings, PORT: String(port) })
+  const ready = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(async (answer) => ({ status: answer.status, body: await answer.json() }))
+  const untilAnswered = () =>
+    until(
+      () =>
+        ready().then(
+          () => true,
+          () => false,
+        ),
+      run.output,
+      { withinMs: PATIENT.timeout },
+    )
+  return { ...run, ready, untilAnswered }
+}
+
+test.each(['1', '2'])('a stop ends a start with PROCESSES=%s at once, whatever that waits for', async (PROCESSES) => {
+  const starts = await holdStarts()
+  const run = await launchOn({ PROCESSES })
+  await starts.isHeld()
+  run.supervisor.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+  await starts.release()
+})
+
+test('a stop ends a process at once that is starting beside one that answers', async () => {
+  const run = await launchOn({ PROCESSES: '2' })
+  await run.untilAnswered()
+  const starts = await holdStarts()
+  await starts.isHeld()
+  run.supervisor.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+  await starts.release()
+})
+
+test.each(['1', '2'])('a stop within a start with PROCESSES=%s leaves no embedded database behind', async (PROCESSES) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-processes-'))
+  prepareData(dataDir, { withDemo: false })
+  const run = launch({ DATA_DIR: dataDir, PROCESSES })
+  const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+  await until(() => existsSync(pidFile), 'for the database to start', { everyMs: 1, withinMs: PATIENT.timeout })
+  run.signalAll('SIGINT')
+  expect(await run.ended).toBe(0)
+  expect(existsSync(pidFile)).toBe(false)
+  expect(run.output()).toBe('')
+  rmSync(dataDir, { recursive: true })
 })
 
 test('a wrong setting ends the start with one line, wherever it shows', async () => {

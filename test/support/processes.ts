@@ -38,6 +38,8 @@ export interface Processes {
   signalAll(signal: NodeJS.Signals): void
 }
 
+type Launched = Pick<Processes, 'supervisor' | 'output' | 'ended' | 'pids' | 'signalAll'>
+
 const started: ChildProcess[] = []
 
 /** Starts two processes, and resolves when both answer. @param environment settings that differ */
@@ -50,13 +52,11 @@ export async function startProcesses(environment: Record<string, string>): Promi
     run.ended.then((code) => reject(new Error(`The start ended with ${code}: ${run.output()}`)))
   })
   const url = isListening() ?? ''
-  const pidOf = run.supervisor.pid ?? 0
   const connect = () => connectTo(url)
   return {
     ...run,
     url,
     operatorUrl: found(/health and metrics are at (http:\S+)/) ?? '',
-    pids: () => childrenOf(pidOf),
     connect,
     both: async () => {
       const byProcess = new Map<string | undefined, Connection>()
@@ -68,12 +68,11 @@ export async function startProcesses(environment: Record<string, string>): Promi
       }
       return [...byProcess.values()] as [Connection, Connection]
     },
-    signalAll: (signal) => void process.kill(-pidOf, signal),
   }
 }
 
 /** Starts the service as `npm start` does, without waiting for anything. The caller ends it with `endAll`. */
-export function launch(environment: Record<string, string>): Pick<Processes, 'supervisor' | 'output' | 'ended'> {
+export function launch(environment: Record<string, string>): Launched {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env
   const env = { PATH, HOME, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), PORT: '0', LOG_LEVEL: 'warn', ...environment }
   // It leads a group of its own, as a program in a terminal does.
@@ -84,7 +83,14 @@ export function launch(environment: Record<string, string>): Pick<Processes, 'su
     stream.on('data', (chunk) => {
       output += chunk
     })
-  return { supervisor, output: () => output, ended: once(supervisor, 'exit').then(([code]) => code as number | null) }
+  const pid = supervisor.pid ?? 0
+  return {
+    supervisor,
+    output: () => output,
+    ended: once(supervisor, 'exit').then(([code]) => code as number | null),
+    pids: () => childrenOf(pid),
+    signalAll: (signal) => void process.kill(-pid, signal),
+  }
 }
 
 /** Ends whatever is left of the processes that were started. */
