@@ -300,6 +300,30 @@ test.each(['1', '2'])('a stop within a start with PROCESSES=%s leaves no embedde
   rmSync(dataDir, { recursive: true })
 })
 
+test('/readyz is 503 until every process has listened once, and does not change when one is lost later', async () => {
+  const run = await launchOn({ PROCESSES: '2' })
+  await run.untilAnswered()
+  const starts = await holdStarts()
+  await starts.isHeld()
+  const checks = { database: true, migrations: true, queue: true, storage: true }
+  expect(await run.ready()).toEqual({ status: 503, body: { ok: false, ...checks, processes: false } })
+  await starts.release()
+  await expect.poll(run.ready, PATIENT).toEqual({ status: 200, body: { ok: true, ...checks, processes: true } })
+  await until(() => run.output().includes('Requests are answered by 2 processes'), run.output)
+
+  const [lost = 0] = run.pids()
+  const held = await holdStarts()
+  process.kill(lost, 'SIGKILL')
+  await held.isHeld()
+  for (let asked = 0; asked < 4; asked++) expect((await run.ready()).status).toBe(200)
+  await held.release()
+  const replaced = () => run.pids().filter((pid) => pid !== lost).length === 2
+  await until(replaced, 'for another process')
+  for (let asked = 0; asked < 8; asked++) expect((await run.ready()).status).toBe(200)
+  run.supervisor.kill('SIGTERM')
+  expect(await run.ended).toBe(0)
+})
+
 test('a wrong setting ends the start with one line, wherever it shows', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')

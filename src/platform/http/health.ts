@@ -4,6 +4,8 @@ import { withinTime } from '../concurrency/time-limit.ts'
 import type { Deps } from '../context.ts'
 import { type Database, sql } from '../database/database.ts'
 import { readMigrations } from '../database/migrations/migrations.ts'
+import { isStartComplete } from '../processes/member.ts'
+import { membership } from '../processes/per-process.ts'
 import type { PlainOperation } from './openapi/document.ts'
 
 /** A check that takes longer has failed. Proxies wait for about three seconds. */
@@ -29,10 +31,13 @@ export function mountHealth(app: FastifyInstance, { db, jobs, storage, replicas 
     const each = [checks.database(), checks.migrations(), checks.queue(), checks.storage()] as const
     const [database, migrations, queue, isStorageThere] = await Promise.all(each)
     // Without the storage everything but files works, and other processes would not have it either, so the process stays in rotation.
-    const ok = database && migrations && queue
+    const processes = isStartComplete()
+    const ok = database && migrations && queue && processes
     // Strangers may ask, so the answer has neither names nor reasons.
     const counted = replicas && { replicas: { read: replicas.all.filter(({ isRead }) => isRead).length, all: replicas.all.length } }
-    return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue, storage: isStorageThere, ...counted })
+    return reply
+      .code(ok ? 200 : 503)
+      .send({ ok, database, migrations, queue, storage: isStorageThere, ...(membership && { processes }), ...counted })
   })
 }
 
@@ -88,6 +93,7 @@ export const healthOperations: PlainOperation[] = [
     summary: 'Check that the process can serve requests',
     description:
       'The database answers, all migrations are applied, and the queue runs. If one of them fails, the same body comes with 503. ' +
+      'With several processes, `processes` is false, and the status 503, until each of them has listened once. ' +
       '`storage` says whether files can be stored and read; it does not change the status, because everything else works without. With ' +
       'replicas of the database, `replicas` says how many there are and how many are read, which does not change the status either.',
     isPublic: true,

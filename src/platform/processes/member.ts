@@ -22,6 +22,16 @@ export function onStop(stop: () => void): void {
   })
 }
 
+let isComplete = !cluster.isWorker
+
+/** False within the first start of several processes, until each of them has listened. */
+export const isStartComplete = (): boolean => isComplete
+
+if (cluster.isWorker)
+  hear((message) => {
+    if (message.tells === 'complete') isComplete = true
+  })
+
 /** Waits for what the supervisor does, such as to listen on a port. @throws StartError if there is no supervisor any more */
 export async function whileSupervised<Result>(work: Promise<Result>): Promise<Result> {
   if (!cluster.isWorker) return work

@@ -10,6 +10,8 @@ export type ToSupervisor =
 
 export type ToProcess =
   | { tells: 'stop' }
+  /** Every process of the first start has listened. A process that is started later hears it, too. */
+  | { tells: 'complete' }
   /** Asks the process for its own metrics. `isFirst` is true for the one that also reads the values that all processes share. */
   | { tells: 'collect'; id: number; isFirst: boolean }
   /** Answers with the metrics of all processes; undefined if they could not be added up. */

@@ -38,6 +38,8 @@ interface Slot extends Source {
   readonly number: number
   worker: Worker | undefined
   isReady: boolean
+  /** True from its first answer on, also while it is started again. */
+  hasListened: boolean
   startedAt: number
   /** How often it has died in a row. */
   deaths: number
@@ -52,13 +54,14 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
   /** The callers that wait for the first start of a process. */
   const waiting = new Map<Slot, { resolve(lines: readonly string[]): void; reject(error: Error): void }>()
   let isStopping = false
-  /** True once a process has answered requests. From then on the end of another one, even in its first start, ends nothing else. */
-  let hasAnswered = false
   let knownPort = port
   let fixedPort = port
 
   const alive = () => slots.filter(({ worker }) => worker)
   const ready = () => slots.filter(({ isReady }) => isReady)
+  /** Once a process has answered requests, the end of another one, even in its first start, ends nothing else. */
+  const hasAnswered = () => slots.some(({ hasListened }) => hasListened)
+  const isComplete = () => slots.every(({ hasListened }) => hasListened)
 
   function start(slot: Slot): void {
     // The cluster keeps a port of its own choice only for as long as a process listens on it.
@@ -68,6 +71,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     slot.startedAt = performance.now()
     const worker = cluster.fork({ [PROCESS_VARIABLE]: `${slot.number}/${count}`, PORT: String(fixedPort) })
     Object.assign(slot, { worker, isReady: false })
+    if (isComplete()) slot.send({ tells: 'complete' })
     passOnUnaccepted(worker)
     worker.on('message', (message: ToSupervisor) => hear(slot, message))
     // A message to a process that has just died. Its end is noticed below.
@@ -79,8 +83,8 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     if (message.tells === 'series') metrics.answer(slot, message.id, message.series)
     if (message.tells === 'scrape') void answerScrape(slot, message.id)
     if (message.tells !== 'ready') return
-    slot.isReady = true
-    hasAnswered = true
+    Object.assign(slot, { isReady: true, hasListened: true })
+    if (isComplete()) for (const each of slots) each.send({ tells: 'complete' })
     knownPort = message.port ?? knownPort
     waiting.get(slot)?.resolve(message.lines)
   }
@@ -103,7 +107,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
       return
     }
     // It has printed the reason, unless it was killed.
-    if (!hasAnswered) waiting.get(slot)?.reject(new StartError(signal ? `A process was ended by ${signal}` : ''))
+    if (!hasAnswered()) waiting.get(slot)?.reject(new StartError(signal ? `A process was ended by ${signal}` : ''))
     else if (code === CANNOT_START && !ready().length) failed.reject(new StartError(''))
     else startAgain(slot, { ended_pid: pid, code, signal })
   }
@@ -160,6 +164,7 @@ function newSlot(number: number): Slot {
     number,
     worker: undefined,
     isReady: false,
+    hasListened: false,
     startedAt: 0,
     deaths: 0,
     restart: undefined,
