@@ -21,7 +21,8 @@ import {
 import { limitOfList, limitOfRecords, type Named, PreparedNames } from './statements/prepared-statements.ts'
 import type { PrintedRows } from './statements/printed-rows.ts'
 import { closeIfSilent } from './statements/silent-connections.ts'
-import { type PageOptions, type ReadOptions, type Statement, type Written, written } from './statements/statement.ts'
+import { type PageOptions, type ReadOptions, type Statement, type StreamedValue, type Written, written } from './statements/statement.ts'
+import { runStreamed } from './statements/streamed-writes.ts'
 import { TransactionPool } from './transaction-pool.ts'
 import { inNewTransaction, openTransaction, type Transaction } from './transactions.ts'
 
@@ -140,7 +141,8 @@ export function openDatabase(
   }
 
   async function write<Row>(statement: Statement): Promise<Written<Row>> {
-    const { rows, rowCount } = await writeNamed(prepared.named(statement), statement.group)
+    const { streamed, group } = statement
+    const { rows, rowCount } = await (streamed ? writeStreamed(statement, streamed) : writeNamed(prepared.named(statement), group))
     const transaction = openTransaction()
     if (watched && statement.text.includes(watched.marker)) {
       if (transaction) transaction.wroteMarker = true
@@ -183,6 +185,12 @@ export function openDatabase(
     if (transaction) return transaction.run(statement)
     const { name, text, values } = statement
     return group !== undefined && name ? groupedWrites.run(group, { name, text, values }) : runStatement(pool, statement)
+  }
+
+  async function writeStreamed({ text, values }: Statement, streamed: StreamedValue): Promise<pg.QueryResult> {
+    const transaction = openTransaction()
+    const run = (client: pg.ClientBase) => runStreamed(client, { text, values, streamed })
+    return transaction ? run(await transaction.client()) : withConnection(pool, undefined, run)
   }
 
   /** Runs a statement that may take long in one of the slots for these, on a connection of its own. */

@@ -205,11 +205,11 @@ export function hasTooManyPrepared(client: pg.ClientBase): boolean {
 
 /** Runs the statement. */
 export function runPrepared(client: pg.Pool | pg.ClientBase, { name = '', text, values }: Named): Promise<pg.QueryResult> {
-  return run(client, new PreparedQuery({ name, text, values }))
+  return runQuery(client, new PreparedQuery({ name, text, values }))
 }
 
 /** pg resolves no promise for a custom query object, so the result comes by a callback. */
-function run(client: pg.Pool | pg.ClientBase, query: PreparedQuery): Promise<pg.QueryResult> {
+export function runQuery(client: pg.Pool | pg.ClientBase, query: PreparedQuery): Promise<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
   const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
   client.query(query as never, undefined as never, answered as never)
@@ -268,5 +268,5 @@ export function runPrinted(
   { name = '', text, values }: Named,
   limit?: PageLimit,
 ): Promise<pg.QueryResult> {
-  return run(client, new PrintedQuery({ name, text, values }, limit))
+  return runQuery(client, new PrintedQuery({ name, text, values }, limit))
 }

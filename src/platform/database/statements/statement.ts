@@ -1,4 +1,5 @@
 /** Statements. How one runs is said where it is defined; its caller says what it does: read, page, write or transaction (database.ts). */
+import { randomBytes } from 'node:crypto'
 import type { Prisma } from '../../../../generated/prisma/client.ts'
 
 /** A statement with its values: composed by `sql`, or a text that was printed before. */
@@ -12,6 +13,27 @@ export interface Statement extends Pick<Prisma.Sql, 'text' | 'values'> {
   readonly isShort?: true
   /** Set for a write that may share a commit with others of the group (grouped-writes.ts). */
   readonly group?: string
+  /** One of the values of a write, which is sent while it is read. */
+  readonly streamed?: StreamedValue
+}
+
+/** A value of type bytea that is sent while it is read (streamed-writes.ts). A statement may have one, and names it in `streamed`. */
+export class StreamedValue {
+  readonly bytes: number
+  /** Reads them from their beginning. A piece may be overwritten as soon as the next one is asked for. */
+  readonly pieces: () => AsyncIterable<Uint8Array>
+  /** Stands in the message where the bytes go. */
+  readonly mark = randomBytes(16)
+
+  constructor(bytes: number, pieces: () => AsyncIterable<Uint8Array>) {
+    this.bytes = bytes
+    this.pieces = pieces
+  }
+
+  /** Called by pg, which sends what it returns. */
+  toPostgres(): Buffer {
+    return this.mark
+  }
 }
 
 /** A statement that is run often. @param label as in `Statement`; undefined if its text should not be prepared */
@@ -26,6 +48,9 @@ export const shortRead = (label: string, { text, values }: Statement): Statement
  * @param group a name, for writes that may wait for each other: those of one table
  */
 export const shortWrite = (label: string, group: string, { text, values }: Statement): Statement => ({ text, values, label, group })
+
+/** A write with a value that is sent while it is read. */
+export const streamedWrite = (streamed: StreamedValue, { text, values }: Statement): Statement => ({ text, values, streamed })
 
 /** The group of writes of a table's records, and of what is on them. */
 export const writesOfTable = (tableId: number): string => `table ${tableId}`
