@@ -167,6 +167,22 @@ describe('a mail for a reply address', () => {
     expect((await answers()).at(-1)).toMatchObject({ content: 'Slowly', metadata: { autoReply: true } })
   })
 
+  test('of several megabytes is stored behind its envelope as it was sent, and once', async () => {
+    const open = await receiver()
+    const content = `${message('Large', newId())}${`${randomBytes(37).toString('hex')}\r\n.dot\r\n`.repeat(60_000)}`
+    for (let time = 0; time < 2; time++) {
+      const client = await greeted(open)
+      await envelope(client)
+      client.write(`${content.replaceAll('\r\n.', '\r\n..')}.\r\n`)
+      expect(await client.answer()).toMatch(/^250/)
+    }
+    expect((await answers()).filter(({ content }) => content.startsWith('Large'))).toHaveLength(1)
+    const [stored] = await app.db.read<{ raw: Buffer }>(sql`select raw from inbound_emails where raw is not null order by id desc limit 1`)
+    const raw = stored?.raw.toString() ?? ''
+    expect(raw).toMatch(new RegExp(`^Return-Path: <ann@customer.example>\\r\\nDelivered-To: ${address}\\r\\nReceived: from client.example`))
+    expect(raw.endsWith(`+0000\r\n${content}`)).toBe(true)
+  })
+
   test('ends only at a dot between two whole line breaks', async () => {
     const client = await greeted(await receiver())
     const before = (await answers()).length

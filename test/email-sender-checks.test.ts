@@ -117,6 +117,16 @@ test('a bounce has the name of its client checked', async () => {
   expect(authentication).toMatchObject({ spf: 'pass', dmarc: 'fail' })
 })
 
+test('a large mail, which the thread reads from a file, is checked to its last byte', async () => {
+  const text = `${'We order two of them. '.repeat(3)}\r\n`.repeat(50_000)
+  const raw = await signed(mail('Ann <ann@customer.example>', text))
+  const { authentication } = await received(raw, 'ann@customer.example')
+  expect(authentication).toEqual({ spf: 'pass', dkim: 'pass', dmarc: 'pass', arc: 'none' })
+  const last = raw.lastIndexOf('two of them')
+  const changed = `${raw.slice(0, last)}six${raw.slice(last + 'two'.length)}`
+  expect((await received(changed, 'ann@customer.example')).authentication).toMatchObject({ dkim: 'neutral' })
+})
+
 test('a DNS server that does not answer costs a limited time', async () => {
   dns.silent.add('silent.example').add('_dmarc.silent.example').add('s1._domainkey.silent.example')
   const raw = Buffer.from(mail('Eve <eve@silent.example>'))

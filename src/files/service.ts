@@ -1,4 +1,5 @@
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
+import type { FilePart } from '../platform/bytes/file-part.ts'
 import { sha256 } from '../platform/bytes/sha256.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
@@ -14,13 +15,13 @@ import { type FieldUpload, type File, type FileRef, MAX_UPLOAD_BYTES, type Stage
 import { settleFiles } from './sweep.ts'
 import { withinLimit } from './usage/service.ts'
 
-/** A file before it has a row: its bytes are in memory, or have been received to storage. */
-export interface NewFile<Content extends Uint8Array | ReceivedBytes = Uint8Array> {
+/** A file before it has a row: its bytes are in memory, in a temporary file, or have been received to storage. */
+export interface NewFile<Content extends Uint8Array | FilePart | ReceivedBytes = Uint8Array> {
   name: string
   type: string
   content: Content
 }
-type AnyNewFile = NewFile<Uint8Array | ReceivedBytes>
+type AnyNewFile = NewFile<Uint8Array | FilePart | ReceivedBytes>
 
 /**
  * Stores a file in a record's field.
@@ -116,8 +117,8 @@ async function store(context: Context, place: FilePlace, prefix: string, file: A
   }
   const facts: NewFileRow = {
     ...{ createdBy: context.actor.userId || null, now: context.now, isHeld: false, staging },
-    sha256: content instanceof ReceivedBytes ? content.sha256 : await sha256(content),
-    detectedType: await detectType(content instanceof ReceivedBytes ? content.head : content),
+    sha256: content instanceof Uint8Array ? await sha256(content) : content.sha256,
+    detectedType: await detectType(content instanceof Uint8Array ? content : content.head),
   }
   const stored = await (content instanceof ReceivedBytes
     ? keepReceived(context, place, prefix, entry, content, facts)
@@ -134,7 +135,7 @@ async function write(
   place: FilePlace,
   prefix: string,
   entry: Unplaced,
-  content: Uint8Array,
+  content: Uint8Array | FilePart,
   facts: NewFileRow,
 ): Promise<FileEntry> {
   const { db, storage, jobs } = context
@@ -143,7 +144,7 @@ async function write(
   const storageKey = db.inTransaction() && prefix !== STAGED_PREFIX ? newPath(STAGED_PREFIX, entry.name) : null
   // The row is written first: other bytes without a row would never be deleted.
   await withinLimit(context, place.account_id, entry.size, () => insertFile(db, place, { ...entry, path }, { ...facts, storageKey }))
-  await storage.write(storageKey ?? path, content)
+  await storage.write(storageKey ?? path, content instanceof Uint8Array ? content : content.read())
   if (storageKey) await jobs.send(settleFiles, { paths: [path] })
   return { ...entry, path }
 }

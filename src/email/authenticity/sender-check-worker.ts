@@ -1,5 +1,7 @@
 /** The thread that sender-checks.ts starts. It checks several messages at once, because most of the time it waits for DNS. */
+
 import { Resolver } from 'node:dns/promises'
+import { readSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { authenticate } from 'mailauth'
 import { bestOf, type SenderAuthentication } from './authentication-results.ts'
@@ -20,7 +22,7 @@ parentPort?.on('message', async ({ id, ...request }: CheckRequest & { id: number
 async function check({ raw, ip, helo, sender, servers, dnsMs }: CheckRequest): Promise<SenderAuthentication> {
   const { lookUp, end } = openLookups(servers, dnsMs)
   try {
-    const { spf, dkim, dmarc, arc } = await authenticate(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), {
+    const { spf, dkim, dmarc, arc } = await authenticate(bytesOf(raw), {
       ip,
       helo,
       sender,
@@ -37,6 +39,17 @@ async function check({ raw, ip, helo, sender, servers, dnsMs }: CheckRequest): P
   } finally {
     end()
   }
+}
+
+function bytesOf(raw: CheckRequest['raw']): Buffer {
+  if (raw instanceof Uint8Array) return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+  const bytes = Buffer.allocUnsafeSlow(raw.bytes)
+  for (let at = 0; at < bytes.length; ) {
+    const read = readSync(raw.file, bytes, at, bytes.length - at, at)
+    if (!read) throw new Error('The file is shorter than what was written')
+    at += read
+  }
+  return bytes
 }
 
 /** Lookups for one message. When their time is over they fail, and the checks that need them end as `temperror`. */

@@ -5,9 +5,17 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { SenderAuthentication } from './authentication-results.ts'
 
+/** A large message in an open file, which the thread reads by its descriptor. */
+export interface RawFile {
+  file: number
+  bytes: number
+  /** The first bytes, at least CHECKED_BYTES. */
+  start: Buffer
+}
+
 export interface CheckRequest {
   /** The message without the header fields of the receiver. */
-  raw: Uint8Array
+  raw: Uint8Array | RawFile
   /** The address and the EHLO of the client, and the envelope sender, which may be empty. */
   ip: string
   helo: string
@@ -35,6 +43,7 @@ const IDLE_MS = 60_000
 const MAX_HEAP_MB = 256
 /** The largest header that is checked: mailauth parses it in one go, during which other messages wait. */
 const MAX_HEADER_BYTES = 262_144
+export const CHECKED_BYTES = MAX_HEADER_BYTES + 4
 /** A signature may ask for a pass over the whole content, so a message with many of them would keep the thread from others. */
 const MAX_SIGNATURES = 20
 
@@ -110,10 +119,11 @@ export function openSenderChecks({ log, dnsMs = 8_000, timeoutMs = 20_000 }: Opt
   }
 }
 
-function isCheckable(raw: Uint8Array): boolean {
-  const start = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_HEADER_BYTES + 4))
+function isCheckable(raw: CheckRequest['raw']): boolean {
+  const beginning = raw instanceof Uint8Array ? raw : raw.start
+  const start = Buffer.from(beginning.buffer, beginning.byteOffset, Math.min(beginning.byteLength, CHECKED_BYTES))
   const ends = ['\r\n\r\n', '\n\n'].map((gap) => start.indexOf(gap)).filter((at) => at >= 0)
-  const length = ends.length ? Math.min(...ends) : raw.byteLength
+  const length = ends.length ? Math.min(...ends) : start.length
   if (length > MAX_HEADER_BYTES) return false
   const signatures = start.toString('latin1', 0, length).match(/^dkim-signature[ \t]*:/gim)
   return (signatures?.length ?? 0) <= MAX_SIGNATURES

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
 import { mendedName } from '../../files/file-names.ts'
+import type { FilePart } from '../../platform/bytes/file-part.ts'
 import { sanitizeHtml } from '../../platform/mail/html.ts'
 import { textOfSanitized } from '../../platform/mail/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
@@ -13,7 +14,7 @@ import type { DeliveryReport } from '../reports/report.ts'
 import { type MimeMessage, readMessage } from './message.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
-export interface ParsedMail {
+export interface ParsedMail<Content = Uint8Array | FilePart> {
   from: { name: string; email: string }
   to: string[]
   cc: string[]
@@ -35,15 +36,15 @@ export interface ParsedMail {
   report: DeliveryReport | null
   /** Set when the message is a complaint about another, or its read receipt. */
   feedback: Feedback | null
-  attachments: ParsedAttachment[]
+  attachments: ParsedAttachment<Content>[]
   /** True if the message could not be parsed; `text` says so, and the only attachment is the raw message. */
   isUnreadable: boolean
 }
 
-export interface ParsedAttachment {
+export interface ParsedAttachment<Content = Uint8Array | FilePart> {
   name: string
   type: string
-  content: Uint8Array
+  content: Content
   /** By which the HTML refers to an image, without angle brackets. */
   cid: string | null
 }
@@ -60,7 +61,7 @@ const MAX_ADDRESSES = 200
  * @param authservId the mail server whose Authentication-Results count
  * @throws Error for a message with excessive nesting or headers
  */
-export async function parseMail(raw: Uint8Array, authservId?: string): Promise<ParsedMail> {
+export async function parseMail(raw: Uint8Array, authservId?: string): Promise<ParsedMail<Uint8Array>> {
   const email = await readMessage(raw)
   const report = deliveryReport(email, raw)
   const html = email.html ? sanitizeHtml(storable(email.html, MAX_HTML)) : null
@@ -88,9 +89,12 @@ const UNREADABLE = 'This message could not be read. It is attached as message.em
 /** Longer header fields of an unreadable message are cut, because the time of the address parser grows with the square of the length. */
 const MAX_FIELD = 2_000
 
-/** The comment on a message that `parseMail` cannot parse: its header as far as it can be read, and the raw message as an attachment. */
-export function unreadableMail(raw: Uint8Array, authservId?: string): ParsedMail {
-  const headers = readHeaders(raw)
+/**
+ * The comment on a message that `parseMail` cannot parse: its header as far as it can be read, and the raw message as an attachment.
+ * @param start its first bytes, at least its headers or MAX_HEADER_BYTES
+ */
+export function unreadableMail(start: Uint8Array, raw: Uint8Array | FilePart, authservId?: string): ParsedMail {
+  const headers = readHeaders(start)
   const value = (key: string) => (headerValues(headers, key)[0] ?? '').slice(0, MAX_FIELD)
   const [from] = addressParser(value('from'))
   const fields = {
@@ -118,7 +122,7 @@ export function unreadableMail(raw: Uint8Array, authservId?: string): ParsedMail
 type Fields = Pick<Email, 'headers' | 'from' | 'to' | 'cc' | 'subject' | 'messageId' | 'inReplyTo' | 'date'>
 
 /** What the header of a message says. */
-function fieldsOf(email: Fields, raw: Uint8Array, authservId: string | undefined) {
+function fieldsOf(email: Fields, raw: Uint8Array | FilePart, authservId: string | undefined) {
   const subject = storable(oneLine(email.subject ?? ''), 1000)
   const from = addresses(email.from ? [email.from] : [])[0] ?? { name: '', email: '' }
   const messageId = messageIdOf(email.messageId)
@@ -129,14 +133,16 @@ function fieldsOf(email: Fields, raw: Uint8Array, authservId: string | undefined
     subject,
     messageId,
     inReplyTo: messageIdOf(email.inReplyTo),
-    key: messageId ?? createHash('sha256').update(raw).digest('hex'),
+    key: messageId ?? sha256Of(raw).toString('hex'),
     date: email.date && !Number.isNaN(Date.parse(email.date)) ? new Date(email.date).toISOString() : null,
     isAutomatic: isAutomatic(email.headers, { from: from.email, subject }),
     authentication: authenticationResults(email.headers, authservId),
   }
 }
 
-function parsedAttachment({ filename, mimeType, content, contentId }: Attachment, index: number): ParsedAttachment {
+const sha256Of = (raw: Uint8Array | FilePart) => (raw instanceof Uint8Array ? createHash('sha256').update(raw).digest() : raw.sha256)
+
+function parsedAttachment({ filename, mimeType, content, contentId }: Attachment, index: number): ParsedAttachment<Uint8Array> {
   return {
     name: fileName(filename, mimeType, index),
     type: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream',

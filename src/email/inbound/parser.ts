@@ -1,15 +1,16 @@
 import { openWorkProcess, WorkRefused } from '../../platform/processes/work-process.ts'
+import type { MessageFiles, MessagePaths, WrittenAttachment } from './message-files.ts'
 import type { ParsedMail } from './mime.ts'
 
 /** A message that cannot be parsed, because it is nested too deep, takes too long, or crashed its process. A retry would not help. */
 export class UnreadableMail extends Error {}
 
-/** A raw message: whole, or as pieces, which the process collects. */
-export type RawMessage = Uint8Array | { bytes: number; pieces: () => AsyncIterable<Uint8Array> }
+/** A raw message: whole, or as pieces that are written to a file, from which the process reads them. */
+export type RawMessage = Uint8Array | { bytes: number; pieces: () => AsyncIterable<Buffer>; files: MessageFiles }
 
 export interface MailParser {
   /**
-   * Parses a raw message in a process of its own. Concurrent calls wait for each other.
+   * Parses a raw message in a process of its own. Concurrent calls wait for each other. With files, the attachments are in one of them.
    * @param authservId the mail server whose Authentication-Results count
    * @throws UnreadableMail; what the pieces throw; Error if the process could not be started, or was ended from outside
    */
@@ -20,10 +21,12 @@ export interface MailParser {
 
 /** A raw message, as the process gets it. */
 export interface RawMail {
-  /** Undefined for a message that was sent before, in pieces. */
-  raw: Uint8Array | undefined
+  raw: Uint8Array | MessagePaths
   authservId: string | undefined
 }
+
+/** What the process answers: the mail, whose attachments may be in the file, or why the files could not be read or written. */
+export type MailResult = { mail: ParsedMail; written?: WrittenAttachment[] } | { failure: string }
 
 interface Options {
   /** The process is killed when a message takes longer. */
@@ -46,17 +49,28 @@ export const isLargeMessage = (message: RawMessage): boolean =>
 /** A parser with its own process, because a thread kept 600 MB for good after a dozen hostile messages (work-process.ts). */
 export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_000 }: Options = {}): MailParser {
   const module = new URL('./mime-process.ts', import.meta.url)
-  const worker = openWorkProcess<RawMail, ParsedMail>({ module, timeoutMs, maxHeapMb, idleMs })
+  const worker = openWorkProcess<RawMail, MailResult>({ module, timeoutMs, maxHeapMb, idleMs })
+  async function run(message: RawMessage, authservId: string | undefined): Promise<ParsedMail> {
+    const isLarge = isLargeMessage(message)
+    if (message instanceof Uint8Array) return mailOf(await worker.run({ raw: message, authservId }, { isLarge }))
+    const { files, pieces } = message
+    const prepare = () => files.collect(pieces())
+    return mailOf(await worker.run({ raw: files.paths, authservId }, { isLarge, prepare }), files)
+  }
   return {
     async parse(message, authservId) {
-      const isLarge = isLargeMessage(message)
       try {
-        if (message instanceof Uint8Array) return await worker.run({ raw: message, authservId }, { isLarge })
-        return await worker.run({ raw: undefined, authservId }, { bytes: message.pieces(), isLarge })
+        return await run(message, authservId)
       } catch (error) {
         throw error instanceof WorkRefused ? new UnreadableMail(error.message, { cause: error }) : error
       }
     },
     close: () => worker.close(),
   }
+}
+
+function mailOf(result: MailResult, files?: MessageFiles): ParsedMail {
+  if ('failure' in result) throw new Error(`The files of a message could not be used: ${result.failure}`)
+  const { mail, written } = result
+  return files && written ? { ...mail, attachments: files.read(written) } : mail
 }

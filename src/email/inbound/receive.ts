@@ -1,6 +1,5 @@
 /** Reads stored messages: a reply becomes a comment, a delivery report changes a status. Each is read by a job, and again by a replay. */
 
-import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { audit } from '../../audit/log.ts'
 import { Batches } from '../../platform/concurrency/batches.ts'
@@ -12,6 +11,7 @@ import { memo } from '../../platform/memo.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { formatInstant, instantOf } from '../../platform/time/time.ts'
 import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
+import { MAX_HEADER_BYTES } from '../headers.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import type { OutgoingMetadata } from '../metadata.ts'
 import { inboundMails } from '../metrics.ts'
@@ -20,12 +20,13 @@ import { recordBounces } from '../reports/bounces.ts'
 import { isFeedbackOn, recordFeedback } from '../reports/feedback.ts'
 import { proveSent } from '../reports/recipients.ts'
 import { isAbout } from '../reports/report-scope.ts'
+import { MessageFiles } from './message-files.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
 import { LARGE_BYTES, UnreadableMail } from './parser.ts'
 import { openParsers } from './parsers.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import type { Received } from './store.ts'
-import { storedBytes, storedBytesAhead } from './stored-bytes.ts'
+import { storedBytes } from './stored-bytes.ts'
 import {
   type AppliedDecision,
   claimDelivery,
@@ -104,7 +105,17 @@ export async function replay(context: Context, id: number): Promise<Replayed[] |
 const parsers = openParsers()
 
 async function read(context: Context, stored: StoredMessage, isReplay: boolean): Promise<Replayed[]> {
-  const { mail: written, problem } = await parsed(context, stored)
+  if (stored.raw) return decideOn(context, stored, stored.raw, isReplay)
+  const files = await MessageFiles.open(context.settings.dataDir)
+  try {
+    return await decideOn(context, stored, files, isReplay)
+  } finally {
+    await files.close()
+  }
+}
+
+async function decideOn(context: Context, stored: StoredMessage, raw: Buffer | MessageFiles, isReplay: boolean): Promise<Replayed[]> {
+  const { mail: written, problem } = await parsed(context, stored, raw)
   const mail = { ...written, authentication: stored.authentication ?? written.authentication }
   const reading = noteRead(stored.id, mail, problem, context.now)
   const last = stored.token_hashes.at(-1)
@@ -119,18 +130,18 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
 async function parsed(
   { db, log, metrics, settings }: Context,
-  { id, bytes, raw, account_id }: StoredMessage,
+  { id, bytes, account_id }: StoredMessage,
+  raw: Buffer | MessageFiles,
 ): Promise<{ mail: ParsedMail; problem: string | null }> {
-  const message = { id, bytes }
   try {
-    const mail = await parsers.parse(account_id, raw ?? { bytes, pieces: () => storedBytesAhead(db, message) }, settings.authservId)
-    return { mail, problem: null }
+    const message = raw instanceof MessageFiles ? { bytes, pieces: () => storedBytes(db, { id, bytes }), files: raw } : raw
+    return { mail: await parsers.parse(account_id, message, settings.authservId), problem: null }
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error
     log.error({ err: error, id }, 'inbound mail cannot be read')
     metrics.count(inboundMails, { verdict: 'unreadable' })
-    const whole = raw ?? (await buffer(storedBytes(db, message)))
-    return { mail: unreadableMail(whole, settings.authservId), problem: error.message }
+    const [start, whole] = raw instanceof MessageFiles ? [await raw.start(MAX_HEADER_BYTES), await raw.whole()] : [raw, raw]
+    return { mail: unreadableMail(start, whole, settings.authservId), problem: error.message }
   }
 }
 

@@ -2,18 +2,21 @@
 
 import { decodeWords, type Header } from 'postal-mime'
 import { z } from 'zod'
-import { sha256 } from '../../platform/bytes/sha256.ts'
+import type { Spool } from '../../platform/bytes/spool.ts'
 import { Batches } from '../../platform/concurrency/batches.ts'
+import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { isOutage } from '../../platform/database/database-errors.ts'
-import { labelled, shortRead } from '../../platform/database/statements/statement.ts'
+import { labelled, StreamedValue, shortRead, streamedWrite } from '../../platform/database/statements/statement.ts'
+import { tooBusy } from '../../platform/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { memo } from '../../platform/memo.ts'
+import { perProcess } from '../../platform/processes/per-process.ts'
 import { tokenHash } from '../../platform/secrets/secrets.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
-import { headerValues, oneLine, readHeaders, replyTokens } from '../headers.ts'
+import { headerValues, MAX_HEADER_BYTES, oneLine, readHeaders, replyTokens } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { LARGE_BYTES } from './parser.ts'
 import { turnOf } from './turns.ts'
@@ -31,9 +34,16 @@ const queueFor = (bytes: number) => (bytes > LARGE_BYTES ? receiveLargeEmail : r
 /** Queues the messages whose job was lost or has failed too often. */
 export const receiveWaiting = defineQueue({ name: 'email.receive-waiting', schema: z.object({}) })
 
+/** The raw bytes of a message. */
+export interface ArrivedMessage {
+  /** The first bytes, at least its headers or MAX_HEADER_BYTES. */
+  start: Buffer
+  /** All bytes. Those of a large message are read when they are sent to the database. */
+  raw: Buffer | StreamedValue
+}
+
 /** A message, and what the server that received it knows about it. */
-export interface Arrival {
-  raw: Buffer
+export interface Arrival extends ArrivedMessage {
   /** Of the bytes that are the same when the client sends the message again. */
   sha256: Buffer
   /** The hashes of the reply tokens that it is for. */
@@ -42,15 +52,27 @@ export interface Arrival {
   authentication: SenderAuthentication | null
 }
 
-/**
- * Stores a raw message for the known reply addresses that its headers name. One that names none is dropped.
- * @returns whether the message was stored
- */
-export async function storeInbound(context: Context, raw: Buffer): Promise<boolean> {
-  const tokens = await addressed(context, raw)
-  if (!tokens.length) return false
-  await storeArrival(context, { raw, sha256: await sha256(raw), tokens, authentication: null })
-  return true
+/** Large messages are stored a few at once, because the database holds each of them whole. */
+export const storingLarge = new Semaphore(perProcess(2), () => tooBusy({ retryAfterSeconds: 30 }))
+
+/** The message that the spool has received, until the spool is closed. @param before the first lines, if the spool lacks them */
+export async function spooledMessage(spool: Spool, before: Buffer = Buffer.alloc(0)): Promise<ArrivedMessage> {
+  const start = async (bytes: number) => (before.length ? Buffer.concat([before, await spool.start(bytes)]) : spool.start(bytes))
+  if (spool.bytes <= LARGE_BYTES) {
+    const raw = await start(spool.bytes)
+    return { start: raw, raw }
+  }
+  async function* pieces() {
+    if (before.length) yield before
+    yield* spool.pieces()
+  }
+  return { start: await start(MAX_HEADER_BYTES), raw: new StreamedValue(before.length + spool.bytes, pieces) }
+}
+
+/** Stores a raw message for the known reply addresses that its headers name. One that names none is dropped. */
+export async function storeInbound(context: Context, message: ArrivedMessage, sha256: Buffer): Promise<void> {
+  const tokens = await addressed(context, message.start)
+  if (tokens.length) await storeArrival(context, { ...message, sha256, tokens, authentication: null })
 }
 
 /**
@@ -99,9 +121,11 @@ const SHARING_BYTES = 65_536
  */
 export async function storeArrival(context: Context, arrival: Arrival): Promise<void> {
   const storing = { context, arrival }
-  await (arrival.raw.length > SHARING_BYTES ? storeTogether([storing]) : batchesOf(context.db).add(storing))
+  await (sizeOf(arrival) > SHARING_BYTES ? storeTogether([storing]) : batchesOf(context.db).add(storing))
   context.metrics.count(inboundMails, { verdict: 'accepted' })
 }
+
+const sizeOf = ({ raw }: ArrivedMessage) => (raw instanceof StreamedValue ? raw.bytes : raw.length)
 
 async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
   // All processes insert in the same order; otherwise two that store the same messages could deadlock.
@@ -111,8 +135,8 @@ async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
     const stored: { id: number; bytes: number; priority: number }[] = []
     for (const { context, arrival } of sorted) {
       const { now } = context
-      const message = await insertMessage(db, arrival, listed(readHeaders(arrival.raw)), now)
-      if (message) stored.push({ id: message.id, bytes: arrival.raw.length, priority: -message.turn })
+      const message = await insertMessage(db, arrival, listed(readHeaders(arrival.start)), now)
+      if (message) stored.push({ id: message.id, bytes: sizeOf(arrival), priority: -message.turn })
       else await insertRepeated(db, arrival, now)
     }
     for (const [queue, messages] of Map.groupBy(stored, ({ bytes }) => queueFor(bytes)))
@@ -132,10 +156,7 @@ async function insertMessage(
   { name, email, subject }: Listed,
   now: Date,
 ): Promise<{ id: number; turn: number } | undefined> {
-  const [stored] = await db.write<{ id: number; turn: number }>(
-    labelled(
-      'insert-message',
-      sql`
+  const statement = sql`
     with stored as (
       insert into inbound_emails (raw, sha256, token_hashes, authentication, from_name, from_email, subject, received_at)
       values (${raw}, ${sha256}, ${tokens}, ${authentication && JSON.stringify(authentication)}::jsonb, ${name}, ${email}, ${subject},
@@ -146,8 +167,9 @@ async function insertMessage(
       select s.id, r.token_hash, r.account_id, r.space_id, r.table_id
       from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
     )
-    select id, ${turnOf({ from: email, tokens, now })} as turn from stored`,
-    ),
+    select id, ${turnOf({ from: email, tokens, now })} as turn from stored`
+  const [stored] = await db.write<{ id: number; turn: number }>(
+    raw instanceof StreamedValue ? streamedWrite(raw, statement) : labelled('insert-message', statement),
   )
   return stored
 }

@@ -1,10 +1,9 @@
 /** Reads the bytes of stored messages in pieces, so that a large message neither fills the memory of the process nor blocks it for long. */
 
-import { Readable } from 'node:stream'
 import { type Database, sql } from '../../platform/database/database.ts'
 import { labelled } from '../../platform/database/statements/statement.ts'
 
-const PIECE_BYTES = 1_048_576
+const PIECE_BYTES = 262_144
 
 /** A message in the database, and its length. */
 export interface MessageBytes {
@@ -12,17 +11,10 @@ export interface MessageBytes {
   bytes: number
 }
 
-/** How many pieces are read before the caller asks for them: the largest message, while the process that parses it starts. */
-const PIECES_AHEAD = 25
-
 /** The raw bytes of a message, each piece when the caller asks for it. */
 export async function* storedBytes(db: Database, { id, bytes }: MessageBytes): AsyncGenerator<Buffer> {
   for (let offset = 0; offset < bytes; offset += PIECE_BYTES) yield await pieceAt(db, id, offset)
 }
-
-/** The same for a caller that needs all of them soon: some are read ahead, such as while the process that parses them starts. */
-export const storedBytesAhead = (db: Database, message: MessageBytes): Readable =>
-  Readable.from(storedBytes(db, message), { highWaterMark: PIECES_AHEAD })
 
 /** Base64, because decoding PostgreSQL's own text form of bytes, which is hexadecimal, takes twice the CPU time. */
 async function pieceAt(db: Database, id: number, offset: number): Promise<Buffer> {

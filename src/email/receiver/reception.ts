@@ -1,20 +1,24 @@
 /** What becomes of the mails that the receiver takes: it checks their recipients and senders, and stores them. */
 import { domainToASCII } from 'node:url'
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
-import { sha256 } from '../../platform/bytes/sha256.ts'
+import type { Spool } from '../../platform/bytes/spool.ts'
 import { Semaphore } from '../../platform/concurrency/semaphore.ts'
 import { type Deps, systemContext } from '../../platform/context.ts'
 import { tokenHash } from '../../platform/secrets/secrets.ts'
-import type { SenderChecks } from '../authenticity/sender-checks.ts'
+import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
+import { CHECKED_BYTES, type SenderChecks } from '../authenticity/sender-checks.ts'
 import { replyAddress, tokenOf } from '../headers.ts'
-import { knownTokens, storeArrival } from '../inbound/store.ts'
+import { LARGE_BYTES } from '../inbound/parser.ts'
+import { knownTokens, spooledMessage, storeArrival, storingLarge } from '../inbound/store.ts'
 import { MAX_MAIL_BYTES } from '../inbound/webhook.ts'
 import { receptions } from '../metrics.ts'
 import type { Clients, ConnectedClient } from './clients.ts'
-import { Content, ContentMemory } from './content.ts'
+import { Content, ContentLimits } from './content.ts'
 
 /** How many messages are inserted at once, so that the requests of the process still find free connections to the database. */
 const STORED_AT_ONCE = 3
+/** How many large messages are checked at once, because the thread that checks them holds each of them whole. */
+const LARGE_CHECKED_AT_ONCE = 2
 
 class SmtpRefusal extends Error {
   readonly responseCode: number
@@ -28,12 +32,15 @@ class SmtpRefusal extends Error {
 /** The answer for a reason; null without one. */
 export const refusal = (code: number, reason: string | undefined) => (reason === undefined ? null : new SmtpRefusal(code, reason))
 
+const senderOf = ({ mailFrom }: SMTPServerSession['envelope']) => (mailFrom ? mailFrom.address : '')
+
 /** What becomes of the mails of all connections. */
 export class Reception {
   readonly #deps: Deps
   readonly #clients: Clients
   readonly #checks: SenderChecks | undefined
-  readonly #memory = new ContentMemory()
+  readonly #limits = new ContentLimits()
+  readonly #checking = new Semaphore(LARGE_CHECKED_AT_ONCE)
   readonly #storing = new Semaphore(STORED_AT_ONCE)
   readonly #underway = new Set<Promise<void>>()
 
@@ -63,9 +70,11 @@ export class Reception {
   async take(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
     const client = this.#clients.get(session.id)
     if (!client) throw new SmtpRefusal(421, 'The connection is closing')
-    const content = new Content(this.#memory, client.address)
-    const taking = this.#takeContent(content, stream, session, client).finally(() => {
-      content.release()
+    const { dataDir } = this.#deps.settings
+    // The envelope counts, but not the time: a client that has not heard the answer sends the same again.
+    const content = new Content(this.#limits, { dataDir, address: client.address, hashed: this.#envelopeHeaders(session) })
+    const taking = this.#takeContent(content, stream, session, client).finally(async () => {
+      await content.release()
       client.endMail()
     })
     const settled = taking.catch(() => {})
@@ -98,7 +107,7 @@ export class Reception {
       throw new SmtpRefusal(452, 'Too many large messages at the moment, please try again later')
     }
     try {
-      await this.#store(content.bytes, session)
+      await this.#store(content, session)
       this.#count('accepted')
     } catch (error) {
       this.#count('deferred')
@@ -107,18 +116,29 @@ export class Reception {
     }
   }
 
-  async #store(body: Buffer, session: SMTPServerSession): Promise<void> {
+  async #store(content: Content, session: SMTPServerSession): Promise<void> {
+    const { spool } = content
+    const authentication = await this.#check(spool, session)
+    const message = await spooledMessage(spool, Buffer.from(this.#envelopeHeaders(session) + this.#received(session)))
+    const tokens = this.#tokensOf(session).map(tokenHash)
+    const arrival = { ...message, sha256: content.sha256(), tokens, authentication: authentication ?? null }
+    await (spool.bytes > LARGE_BYTES ? storingLarge : this.#storing).run(() => storeArrival(systemContext(this.#deps), arrival))
+  }
+
+  /** Checks the sender of the content that the spool has. */
+  async #check(spool: Spool, session: SMTPServerSession): Promise<SenderAuthentication | undefined> {
+    const checks = this.#checks
+    if (!checks) return undefined
     const { envelope, hostNameAppearsAs: helo, remoteAddress: ip } = session
-    const sender = envelope.mailFrom ? envelope.mailFrom.address : ''
-    const tokens = [...new Set(envelope.rcptTo.map(({ address }) => this.#tokenOf(address) ?? ''))]
-    const authentication = await this.#checks?.check({ raw: body, ip, helo: String(helo), sender })
-    const headers = this.#envelopeHeaders(sender, tokens)
-    // The envelope counts, but not the time: a client that has not heard the answer sends the same again.
-    const hash = await sha256(Buffer.from(headers), body)
-    const raw = Buffer.concat([Buffer.from(headers + this.#received(session)), body])
-    await this.#storing.run(() =>
-      storeArrival(systemContext(this.#deps), { raw, sha256: hash, tokens: tokens.map(tokenHash), authentication: authentication ?? null }),
-    )
+    const client = { ip, helo: String(helo), sender: senderOf(envelope) }
+    if (spool.bytes <= LARGE_BYTES) return checks.check({ ...client, raw: await spool.whole() })
+    const raw = { file: await spool.file(), bytes: spool.bytes, start: await spool.start(CHECKED_BYTES) }
+    return this.#checking.run(() => checks.check({ ...client, raw }))
+  }
+
+  /** The tokens of the recipients, each once. */
+  #tokensOf({ envelope }: SMTPServerSession): string[] {
+    return [...new Set(envelope.rcptTo.map(({ address }) => this.#tokenOf(address) ?? ''))]
   }
 
   #tokenOf(address: string): string | undefined {
@@ -126,9 +146,14 @@ export class Reception {
     return tokenOf(`${local}@${domainToASCII(domain)}`, this.#deps.settings.catchDomain)
   }
 
-  #envelopeHeaders(sender: string, tokens: string[]): string {
+  #envelopeHeaders(session: SMTPServerSession): string {
     const { catchDomain } = this.#deps.settings
-    return [`Return-Path: <${sender}>`, ...tokens.map((token) => `Delivered-To: ${replyAddress(token, catchDomain)}`), ''].join('\r\n')
+    const tokens = this.#tokensOf(session)
+    return [
+      `Return-Path: <${senderOf(session.envelope)}>`,
+      ...tokens.map((token) => `Delivered-To: ${replyAddress(token, catchDomain)}`),
+      '',
+    ].join('\r\n')
   }
 
   #received({ hostNameAppearsAs, remoteAddress, transmissionType, id }: SMTPServerSession): string {

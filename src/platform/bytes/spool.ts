@@ -5,6 +5,7 @@ import { openTemporaryFile, writeAt } from './temporary-files.ts'
 const KB = 1_024
 /** The most bytes that a spool keeps in memory. */
 export const SPOOLED_BYTES = 64 * KB
+const PIECE_BYTES = 256 * KB
 /** Every spool may keep this many bytes in memory, whatever the others hold. */
 const FREE_BYTES = 4 * KB
 
@@ -69,15 +70,39 @@ export class Spool {
   }
 
   /** All bytes, in one buffer. */
-  async whole(): Promise<Buffer> {
-    const whole = Buffer.allocUnsafeSlow(this.bytes)
-    for (let read = 0; this.#file && read < this.#inFile; ) {
-      const { bytesRead } = await this.#file.read(whole, read, this.#inFile - read, read)
-      if (!bytesRead) throw new Error('The temporary file is shorter than what was written')
-      read += bytesRead
+  whole(): Promise<Buffer> {
+    return this.start(this.bytes)
+  }
+
+  /** The first bytes, at most this many, in one buffer. */
+  async start(bytes: number): Promise<Buffer> {
+    const start = Buffer.allocUnsafeSlow(Math.min(bytes, this.bytes))
+    for (let at = 0; at < start.length; ) at += await this.#read(start, at, at)
+    return start
+  }
+
+  /** All bytes from the first. A piece is overwritten as soon as the next one is asked for. */
+  async *pieces(): AsyncGenerator<Buffer> {
+    const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, this.bytes))
+    for (let at = 0; at < this.bytes; ) {
+      const read = await this.#read(piece, 0, at)
+      at += read
+      yield piece.subarray(0, read)
     }
-    this.#buffer.copy(whole, this.#inFile, 0, this.#buffered)
-    return whole
+  }
+
+  /** Moves the bytes that are in memory to the file. @returns the descriptor of the file, which has them all until `close` */
+  async file(): Promise<number> {
+    await this.#flush()
+    return (this.#file as FileHandle).fd
+  }
+
+  /** Copies bytes from this position on into the target. @returns how many */
+  async #read(target: Buffer, at: number, position: number): Promise<number> {
+    if (!this.#file || position >= this.#inFile) return this.#buffer.copy(target, at, position - this.#inFile, this.#buffered)
+    const { bytesRead } = await this.#file.read(target, at, Math.min(target.length - at, this.#inFile - position), position)
+    if (!bytesRead) throw new Error('The temporary file is shorter than what was written')
+    return bytesRead
   }
 
   /** Gives memory and disk space back. */

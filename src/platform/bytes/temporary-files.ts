@@ -26,6 +26,24 @@ export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
   return file
 }
 
+/** An open file that another process opens by its path. */
+export interface NamedFile {
+  path: string
+  file: FileHandle
+}
+
+/** Opens an empty file that keeps its name until `closeNamed`. */
+export async function openNamedFile(dataDir: string): Promise<NamedFile> {
+  const path = join(await temporaryFolder(dataDir), randomBytes(12).toString('hex'))
+  return { path, file: await open(path, 'wx+', 0o600) }
+}
+
+/** Closes the file and removes its name. */
+export async function closeNamed({ path, file }: NamedFile): Promise<void> {
+  await file.close()
+  await rm(path, { force: true })
+}
+
 /** Writes all bytes; a single call of `write` may write only some of them. @returns their number */
 export async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
   for (let written = 0; written < bytes.length; ) {

@@ -4,6 +4,7 @@
  * because the memory that a thread takes outside of its heap stays with the whole process.
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
 import { Semaphore } from '../concurrency/semaphore.ts'
 
 /** The process refused the work, took too long, or crashed. A retry would not help. */
@@ -24,14 +25,16 @@ export interface WorkProcess<Work, Result> {
 interface WorkDetails {
   /** Bytes for the work, which the service need not hold in memory. */
   bytes?: AsyncIterable<Uint8Array>
-  /** True if the process is ended after the work, to give memory back. */
+  /** Runs before the work is given, while the process starts. */
+  prepare?: () => Promise<void>
+  /** True if the process leaves the processor to others during the work, and is ended after it, to give memory back. */
   isLarge?: boolean
 }
 
 interface Options {
   /** The module that the process runs. It calls `serveWork` of served-work.ts. */
   module: URL
-  /** The process is killed when a piece of work takes longer. The time in which its bytes are sent does not count. */
+  /** The process is killed when a piece of work takes longer. The time in which it starts and gets its bytes does not count. */
   timeoutMs: number
   /** The heap limit of the process. What libraries take outside of the heap does not count. */
   maxHeapMb: number
@@ -72,6 +75,8 @@ export function openWorkProcess<Work, Result>({
   keptMb = Number.POSITIVE_INFINITY,
 }: Options): WorkProcess<Work, Result> {
   let child: ChildProcess | undefined
+  /** Resolves when the process has started. */
+  let ready: Promise<void>
   let underway: Underway<Result> | undefined
   let idle: NodeJS.Timeout | undefined
   let lastId = 0
@@ -86,9 +91,14 @@ export function openWorkProcess<Work, Result>({
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     let isReady = false
+    const { promise, resolve } = Promise.withResolvers<void>()
+    ready = promise
     started.on('message', (message: FromWorkProcess<Result>) => {
-      if ('isReady' in message) isReady = true
-      else if (message.id === underway?.id) settle(underway, message)
+      if ('isReady' in message) {
+        isReady = true
+        resolve()
+      }
+      if ('id' in message && message.id === underway?.id) settle(underway, message)
     })
     started.on('error', (error) => end(started, error))
     started.on('exit', (code, signal) => end(started, reasonOf(isReady && underway?.isGiven === true, code, signal)))
@@ -116,10 +126,12 @@ export function openWorkProcess<Work, Result>({
     if (child) end(child, new Error('The process was stopped'))
   }
 
-  async function runNow(work: Work, { bytes, isLarge = false }: WorkDetails): Promise<Result> {
+  async function runNow(work: Work, { bytes, prepare, isLarge = false }: WorkDetails): Promise<Result> {
     clearTimeout(idle)
     child ??= start()
     const current = child
+    // A process that could not be started has no id.
+    if (isLarge && current.pid !== undefined) setPriority(current.pid, constants.priority.PRIORITY_BELOW_NORMAL)
     const id = ++lastId
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const mine: Underway<Result> = { id, isGiven: false, isLast: isLarge, resolve, reject }
@@ -127,7 +139,9 @@ export function openWorkProcess<Work, Result>({
     let timer: NodeJS.Timeout | undefined
     try {
       // A process that ends meanwhile ends the wait for the bytes, too.
+      if (prepare) await Promise.race([prepare(), promise])
       if (bytes) await Promise.race([sendAll(current, id, bytes), promise])
+      await Promise.race([ready, promise])
       const tooSlow = () => end(current, new WorkRefused(`The work took longer than ${timeoutMs / 1000} s`))
       timer = setTimeout(tooSlow, timeoutMs)
       mine.isGiven = true
