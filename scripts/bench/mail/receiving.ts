@@ -42,14 +42,15 @@ async function post(url: string, message: string): Promise<void> {
 
 const READ_WITHIN_MS = 600_000
 
-async function untilRead(db: Database): Promise<void> {
+export async function untilRead(db: Database): Promise<void> {
   const waiting = () => db.read(sql`select from inbound_emails where processed_at is null limit 1`)
-  await until(async () => !(await waiting()).length, 'for the messages to be read', { withinMs: READ_WITHIN_MS, everyMs: 10 })
+  await until(async () => !(await waiting()).length, 'for the messages to be read', { withinMs: READ_WITHIN_MS, everyMs: 20 })
 }
 
 // ── large and hostile messages ──────────────────────────────────────────────
 
-const LARGE = { bytes: 25 * 1_048_576 - 1_024, ms: 2_000, megabytes: 200 }
+export const LARGE_MAIL_BYTES = 25 * 1_048_576 - 1_024
+const LARGE = { bytes: LARGE_MAIL_BYTES, ms: 2_000, megabytes: 200 }
 const HOSTILE_GOALS = { ms: 3_000, blockedMs: 100 }
 const SAMPLE_MS = 20
 

@@ -3,6 +3,7 @@
  * and what large and hostile messages cost. `--records` is the number of mails of each measurement.
  */
 import type { Suite } from '../case.ts'
+import { besideSteps } from './beside.ts'
 import type { Prepared } from './queueing.ts'
 import { hostileSteps, receiveLarge, receiveMany } from './receiving.ts'
 import { sendingSteps, timeAnswers, weighSending } from './sending.ts'
@@ -28,6 +29,7 @@ export const mail: Suite<Prepared> = {
     answers: { run: timeAnswers },
     inbound: { run: receiveMany },
     large: { run: receiveLarge },
+    ...besideSteps,
     ...hostileSteps,
     memory: { run: weighSending },
   },
