@@ -189,8 +189,8 @@ export const signatureDocs = operationDocs('Email', {
   list: {
     summary: 'List signatures',
     description:
-      "Returns the caller's own signatures, sorted by name. A key that is limited to some spaces may send with them, and neither list nor " +
-      'change them.',
+      "Returns the caller's own signatures, sorted by name. A key that is limited to some spaces sends with them, and neither lists " +
+      'nor changes them.',
     example: { output: { rows: [signature] } },
   },
 
