@@ -1,6 +1,6 @@
 /** What failure messages say about a mail to Ann and Bob. */
 import { expect } from 'vitest'
-import { readMessage } from '../../src/email/inbound/message.ts'
+import { readMessage } from '../../src/email/mime/message.ts'
 import { bounceCause } from '../../src/email/reports/bounce-cause.ts'
 import { deliveryReport } from '../../src/email/reports/delivery-report.ts'
 import type { ReportedRecipient } from '../../src/email/reports/report.ts'

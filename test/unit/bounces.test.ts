@@ -1,6 +1,6 @@
 /** Reads failure messages in the forms of many mail systems, and takes no other message for one. All of them were written for this test. */
 import { describe, expect, test } from 'vitest'
-import { readMessage } from '../../src/email/inbound/message.ts'
+import { readMessage } from '../../src/email/mime/message.ts'
 import { bounceCause } from '../../src/email/reports/bounce-cause.ts'
 import { deliveryReport } from '../../src/email/reports/delivery-report.ts'
 import { cpuTime } from '../support/cpu-time.ts'

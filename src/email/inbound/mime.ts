@@ -11,7 +11,7 @@ import { visibleText } from '../quoting/visible-text.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
 import { type Feedback, feedback } from '../reports/feedback-report.ts'
 import type { DeliveryReport } from '../reports/report.ts'
-import { type MimeMessage, readMessage } from './message.ts'
+import { type MimeMessage, readMessage } from '../mime/message.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
 export interface ParsedMail<Content = Uint8Array | FilePart> {

@@ -1,6 +1,6 @@
 import { textOfHtml } from '../../platform/mail/html-text.ts'
 import { headerValues, messageIdOf, readHeaders } from '../headers.ts'
-import type { MessagePart, MimeMessage } from '../inbound/message.ts'
+import type { MessagePart, MimeMessage } from '../mime/message.ts'
 import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'

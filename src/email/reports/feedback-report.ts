@@ -3,7 +3,7 @@
  * that knows a database.
  */
 import { headerValues, readHeaders } from '../headers.ts'
-import type { MessagePart, MimeMessage } from '../inbound/message.ts'
+import type { MessagePart, MimeMessage } from '../mime/message.ts'
 import { decoded, RETURNED, referencesOf } from './delivery-report.ts'
 import { addressesIn } from './failure-notice.ts'
 import type { References } from './report.ts'

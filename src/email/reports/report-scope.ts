@@ -3,7 +3,7 @@
  * report counts only if it is the message itself, and only for the email that it is about.
  */
 import { envelopeIdOf, headerValues, isAutomatic } from '../headers.ts'
-import type { MessagePart, MimeMessage } from '../inbound/message.ts'
+import type { MessagePart, MimeMessage } from '../mime/message.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
 
 /**
