@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto'
-import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
+import { type Attachment, decodeWords, type Header } from 'postal-mime'
 import { mendedName } from '../../files/file-names.ts'
 import type { FilePart } from '../../platform/bytes/file-part.ts'
 import { sanitizeHtml } from '../../platform/mail/html.ts'
 import { textOfSanitized } from '../../platform/mail/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
 import { authenticationResults, type SenderAuthentication } from '../authenticity/authentication-results.ts'
-import { headerValues, isAutomatic, messageIdOf, oneLine, readHeaders } from '../headers.ts'
+import { headerValues, isAutomatic, MAX_HEADER_BYTES, messageIdOf, oneLine, readHeaders } from '../headers.ts'
+import { headerBlock } from '../mime/header-text.ts'
+import { type MimeMessage, readMessage } from '../mime/message.ts'
+import { mailboxesIn, type Sender, senderOf } from '../mime/senders.ts'
 import { visibleText } from '../quoting/visible-text.ts'
+import { hasWords } from '../quoting/words.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
 import { type Feedback, feedback } from '../reports/feedback-report.ts'
 import type { DeliveryReport } from '../reports/report.ts'
-import { type MimeMessage, readMessage } from '../mime/message.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
 export interface ParsedMail<Content = Uint8Array | FilePart> {
@@ -65,8 +68,8 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
   const email = await readMessage(raw)
   const report = deliveryReport(email, raw)
   const html = email.html ? sanitizeHtml(storable(email.html, MAX_HTML)) : null
-  const text = storable(email.text?.trim() ? email.text : textOfSanitized(html ?? ''), MAX_TEXT)
-  const fields = fieldsOf(email, raw, authservId)
+  const text = storable(hasWords(email.text) ? (email.text ?? '') : textOfSanitized(html ?? ''), MAX_TEXT)
+  const fields = fieldsOf(email.headers, raw, authservId)
   return {
     ...fields,
     isAutomatic: fields.isAutomatic || isReportByType(email),
@@ -88,27 +91,17 @@ const isReportByType = ({ type, parts }: MimeMessage) => type === 'multipart/rep
 const UNREADABLE = 'This message could not be read. It is attached as message.eml.'
 /** Longer header fields of an unreadable message are cut, because the time of the address parser grows with the square of the length. */
 const MAX_FIELD = 2_000
+const LINE_END = Buffer.from('\n')
 
 /**
  * The comment on a message that `parseMail` cannot parse: its header as far as it can be read, and the raw message as an attachment.
  * @param start its first bytes, at least its headers or MAX_HEADER_BYTES
  */
 export function unreadableMail(start: Uint8Array, raw: Uint8Array | FilePart, authservId?: string): ParsedMail {
-  const headers = readHeaders(start)
-  const value = (key: string) => (headerValues(headers, key)[0] ?? '').slice(0, MAX_FIELD)
-  const [from] = addressParser(value('from'))
-  const fields = {
-    headers,
-    from,
-    to: addressParser(value('to')),
-    cc: addressParser(value('cc')),
-    subject: decodeWords(value('subject')),
-    messageId: value('message-id'),
-    inReplyTo: value('in-reply-to'),
-    date: value('date'),
-  }
+  const { lines } = headerBlock(start.subarray(0, MAX_HEADER_BYTES), 0, () => undefined)
+  const headers = readHeaders(Buffer.concat(lines.flatMap((line) => [line.subarray(0, MAX_FIELD), LINE_END])))
   return {
-    ...fieldsOf(fields, raw, authservId),
+    ...fieldsOf(headers, raw, authservId),
     text: UNREADABLE,
     visibleText: UNREADABLE,
     html: null,
@@ -119,52 +112,62 @@ export function unreadableMail(start: Uint8Array, raw: Uint8Array | FilePart, au
   }
 }
 
-type Fields = Pick<Email, 'headers' | 'from' | 'to' | 'cc' | 'subject' | 'messageId' | 'inReplyTo' | 'date'>
-
 /** What the header of a message says. */
-function fieldsOf(email: Fields, raw: Uint8Array | FilePart, authservId: string | undefined) {
-  const subject = storable(oneLine(email.subject ?? ''), 1000)
-  const from = addresses(email.from ? [email.from] : [])[0] ?? { name: '', email: '' }
-  const messageId = messageIdOf(email.messageId)
+function fieldsOf(headers: Header[], raw: Uint8Array | FilePart, authservId: string | undefined) {
+  const value = (key: string) => headerValues(headers, key).find(Boolean) ?? ''
+  const subject = storable(oneLine(decodeWords(value('subject'))), 1000)
+  const from = mailbox(senderOf(headers))
+  const messageId = messageIdOf(value('message-id'))
+  const date = new Date(value('date'))
+  const recipients = (key: string) => addressesOf(headerValues(headers, key).flatMap(mailboxesIn))
   return {
     from,
-    to: addresses(email.to ?? []).map(({ email }) => email),
-    cc: addresses(email.cc ?? []).map(({ email }) => email),
+    to: recipients('to'),
+    cc: recipients('cc'),
     subject,
     messageId,
-    inReplyTo: messageIdOf(email.inReplyTo),
+    inReplyTo: messageIdOf(value('in-reply-to')),
     key: messageId ?? sha256Of(raw).toString('hex'),
-    date: email.date && !Number.isNaN(Date.parse(email.date)) ? new Date(email.date).toISOString() : null,
-    isAutomatic: isAutomatic(email.headers, { from: from.email, subject }),
-    authentication: authenticationResults(email.headers, authservId),
+    date: Number.isNaN(date.getTime()) ? null : date.toISOString(),
+    isAutomatic: isAutomatic(headers, { from: from.email, subject }),
+    authentication: authenticationResults(headers, authservId),
   }
 }
 
 const sha256Of = (raw: Uint8Array | FilePart) => (raw instanceof Uint8Array ? createHash('sha256').update(raw).digest() : raw.sha256)
 
 function parsedAttachment({ filename, mimeType, content, contentId }: Attachment, index: number): ParsedAttachment<Uint8Array> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content)
   return {
-    name: fileName(filename, mimeType, index),
+    name: fileName(filename, mimeType, bytes, index),
     type: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream',
-    content: typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content),
+    content: bytes,
     cid: contentId ? storable(oneLine(contentId).replace(/^<|>$/g, ''), 250) : null,
   }
 }
 
-function addresses(list: Address[]): { name: string; email: string }[] {
-  return list
-    .flatMap((entry) => entry.group ?? [entry])
-    .map(({ name, address }) => ({
-      name: storable(oneLine(name), 200),
-      email: storable(oneLine(address ?? '').toLowerCase(), 320),
-    }))
-    .filter(({ email }) => email)
+const mailbox = ({ name, address }: Sender): ParsedMail['from'] => ({
+  name: storable(oneLine(name), 200),
+  email: storable(oneLine(address).toLowerCase(), 320),
+})
+
+const addressesOf = (mailboxes: Sender[]): string[] =>
+  mailboxes
+    .map((one) => mailbox(one).email)
+    .filter(Boolean)
     .slice(0, MAX_ADDRESSES)
+
+/** The sender's file name; for a message in the message its subject; or else a generated one. */
+function fileName(given: string | null, type: string, content: Uint8Array, index: number): string {
+  const subject = !given && type === 'message/rfc822' ? oneLine(decodeWords(subjectOf(content))).slice(0, 200) : ''
+  return mendedName(given || (subject && `${subject.replace(/[/\\:]/g, '-')}.eml`), `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`)
 }
 
-/** The sender's file name, or a generated one. */
-const fileName = (given: string | null, type: string, index: number): string =>
-  mendedName(given ?? '', `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`)
+/** As the header has it, in UTF-8. */
+function subjectOf(message: Uint8Array): string {
+  const { lines } = headerBlock(message.subarray(0, MAX_HEADER_BYTES), 0, () => undefined)
+  return lines.map((line) => /^subject[ \t]*:(.*)$/is.exec(line.toString())?.[1]?.trim()).find(Boolean) ?? ''
+}
 
 const EXTENSIONS: Record<string, string> = {
   'message/rfc822': '.eml',

@@ -1,6 +1,7 @@
 import { textOfHtml } from '../../platform/mail/html-text.ts'
 import { headerValues, messageIdOf, readHeaders } from '../headers.ts'
 import type { MessagePart, MimeMessage } from '../mime/message.ts'
+import { decodedText } from '../mime/text-charset.ts'
 import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
@@ -60,15 +61,8 @@ const textIn = (parts: MessagePart[], wanted: string): string =>
     .find((text) => text.trim()) ?? ''
 
 /** The text of a part, as far as it is searched. */
-export function decoded({ charset, content }: MessagePart): string {
-  const bytes = content.subarray(0, MAX_BODY)
-  try {
-    return new TextDecoder(charset ?? 'utf-8').decode(bytes)
-  } catch {
-    // Not a character set that this service knows.
-    return Buffer.from(bytes).toString('latin1')
-  }
-}
+export const decoded = ({ type, charset, content }: MessagePart): string =>
+  decodedText(content.subarray(0, MAX_BODY), charset ?? undefined, type === 'text/html')
 
 function rawBody(raw: Uint8Array): string {
   const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BODY)).toString('utf8')
