@@ -67,7 +67,7 @@ const MAX_ADDRESSES = 200
 export async function parseMail(raw: Uint8Array, authservId?: string): Promise<ParsedMail<Uint8Array>> {
   const email = await readMessage(raw)
   const report = deliveryReport(email, raw)
-  const html = email.html ? sanitizeHtml(storable(email.html, MAX_HTML)) : null
+  const html = email.html ? readableHtml(storable(email.html, MAX_HTML)) : null
   const text = storable(hasWords(email.text) ? (email.text ?? '') : textOfSanitized(html ?? ''), MAX_TEXT)
   const fields = fieldsOf(email.headers, raw, authservId)
   return {
@@ -82,6 +82,27 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
     isUnreadable: false,
   }
 }
+
+/** Sanitised HTML. A comment or a style sheet without an end hides all below it; its beginning is taken away if no words remain. */
+function readableHtml(given: string): string {
+  const html = sanitizeHtml(given)
+  if (hasWords(html.replace(/<[^>]*>/g, ''))) return html
+  const mended = withoutUnended(given)
+  return mended === given ? html : sanitizeHtml(mended)
+}
+
+function withoutUnended(html: string): string {
+  const lowerCase = html.toLowerCase()
+  const lastEnds = new Map(HIDING.map((name) => [name, lowerCase.lastIndexOf(`</${name}`)]))
+  const lastComment = html.lastIndexOf('-->')
+  return html.replace(/<!--|<([a-z]+)[^<>]*>/gi, (beginning, name: string | undefined, index: number) => {
+    const lastEnd = name === undefined ? lastComment : lastEnds.get(name.toLowerCase())
+    return lastEnd !== undefined && index > lastEnd ? '' : beginning
+  })
+}
+
+/** Elements whose content is not shown. */
+const HIDING = ['style', 'script', 'title', 'textarea', 'option', 'xmp', 'noscript', 'noembed', 'noframes', 'template']
 
 const REPORTS = ['message/delivery-status', 'message/global-delivery-status', 'message/feedback-report', 'message/disposition-notification']
 

@@ -1,6 +1,6 @@
 /**
- * Rewrites headers in UTF-8, because postal-mime knows fewer character sets and expects no bytes outside of ASCII: encoded words (RFC 2047),
- * parameters (RFC 2231) and bytes as they are.
+ * Rewrites headers in UTF-8, because postal-mime knows fewer character sets and expects no bytes outside of ASCII: encoded words
+ * (RFC 2047), parameters (RFC 2231) and bytes as they are.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { decodedText } from './text-charset.ts'

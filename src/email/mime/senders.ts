@@ -25,7 +25,7 @@ export const mailboxesIn = (field: string): Sender[] =>
     .map(({ name, address = '' }) => ({ name, address }))
 
 /** The field with an address in place of a link to write to it, which forms put there: `<mailto:ann@example.org>`. */
-const withoutScheme = (field: string): string => field.replace(/\bmailto:([^\s<>?]*)(\?[^\s<>]*)?/gi, '$1')
+const withoutScheme = (field: string): string => field.replace(/<mailto:[^<>]*>(?=>)|\bmailto:([^\s<>?]*)(\?[^\s<>]*)?/gi, '$1')
 
 /** The first mailbox with an address. Words before it that a comma separates are parts of its name: `Lee, Ann <ann@example.org>`. */
 function senderIn(field: string): Sender {

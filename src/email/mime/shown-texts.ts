@@ -23,11 +23,16 @@ export async function textsToShow(root: MimeNode, others: OtherTexts): Promise<R
     if (!found.length) continue
     for (const leaf of found) {
       if (!leaves.includes(leaf)) leaf.parentNode?.childNodes.push(leaf)
-      if (typeOf(leaf) !== 'text/html') leaf.contentType.parsed.value = 'text/plain'
+      if (!isText(leaf)) makePlain(leaf)
     }
     return new Set([...shown, ...found])
   }
   return new Set(shown)
+}
+
+function makePlain(leaf: MimeNode): void {
+  leaf.content = new Uint8Array(Buffer.from(textOf(leaf))).buffer
+  leaf.contentType.parsed = { value: 'text/plain', params: { charset: 'utf-8' } }
 }
 
 /** True for text that is no file. Some programs name the forms of a body, too. */
