@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import PostalMime from 'postal-mime'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
+import { messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
 import { parseMail } from '../../src/email/inbound/mime.ts'
 import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
 import { visibleText } from '../../src/email/quoting/visible-text.ts'
@@ -173,23 +173,6 @@ describe('an automatic mail', () => {
       'A check failed.',
     ]
     expect(await parseMail(raw(...from, ...report))).toMatchObject({ isAutomatic: true, feedback: null, report: null })
-  })
-
-  test.each<[string, string, boolean]>([
-    ['Auto-Submitted: auto-replied', 'x', true],
-    ['Auto-Submitted: no', 'x', false],
-    ['Precedence: bulk', 'x', true],
-    ['Precedence: auto_reply', 'x', true],
-    ['Precedence: list', 'x', false],
-    ['X-Autoreply: yes', 'x', true],
-    ['X-Autorespond: vacation', 'x', true],
-    ['Return-Path: <>', 'x', true],
-    ['Return-Path: <a@b.example>', 'x', false],
-    ['X-Auto-Response-Suppress: OOF, AutoReply', 'x', true],
-    ['X-Other: 1', 'Abwesenheitsnotiz: Angebot', true],
-    ['X-Other: 1', 'Re: is your out of office on?', false],
-  ])('%s with the subject "%s": %s', (header, subject, expected) => {
-    expect(isAutomatic(readHeaders(raw(header, '', '')), { from: 'a@b.example', subject })).toBe(expected)
   })
 })
 

@@ -3,7 +3,8 @@
  * forms to know each: it looks for addresses, for codes and for phrases beside them. Whether an address is the mail's is decided later.
  */
 import type { Header } from 'postal-mime'
-import { headerValues, isAutomatic } from '../headers.ts'
+import { headerValues } from '../headers.ts'
+import { isAnswer, isAutomatic } from './automatic.ts'
 import { namesCause } from './bounce-cause.ts'
 import { DELAY, FAILED, FAILURE_SUBJECT, FINAL, RETURNED_BELOW, SYSTEM_ADDRESS, SYSTEM_NAME } from './failure-phrases.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
@@ -40,9 +41,6 @@ export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<N
   if (!isAutomatic(headers, { from: from.email, subject }) && from.email) return false
   return hasReturned || (FAILURE_SUBJECT.test(subject) && !isAnswer(subject))
 }
-
-/** True for the subject of an answer or a forwarded message. A person may be named like a mail system ("Paul Meyer, Postmaster"). */
-const isAnswer = (subject: string) => /^\s*(re|aw|fwd?|wg|sv|antw)\s*:/i.test(subject)
 
 /** The recipients that the notice may be about, and an entry without an address for the notice as a whole. Empty if it names no failure. */
 export function noticedRecipients({ headers, subject, text }: NoticeSource): ReportedRecipient[] {

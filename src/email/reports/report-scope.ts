@@ -2,8 +2,9 @@
  * Which messages count as reports about an email (contract.md §6, Not a reply). People forward failure reports and answer below them, so a
  * report counts only if it is the message itself, and only for the email that it is about.
  */
-import { envelopeIdOf, headerValues, isAutomatic } from '../headers.ts'
+import { envelopeIdOf, headerValues } from '../headers.ts'
 import type { MessagePart, MimeMessage } from '../mime/message.ts'
+import { isAutomatic } from './automatic.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
 
 /**
