@@ -9,6 +9,11 @@ describe.each(['failures.txt', 'failures-in-languages.txt'])('each message of %s
   })
 })
 
+test.each(labelledMessages('no-failures.txt'))('%s is no failure', async (_, raw, label) => {
+  expect(await saidOfAnn(raw, MAIL)).toMatch(new RegExp(`^${label} `))
+  expect(await saidOfAnn(raw, TO_ANN)).toMatch(new RegExp(`^${label} `))
+})
+
 test.each(labelledMessages('ordinary-messages.txt'))('%s is not taken for a failure', async (_, raw) => {
   expect(await saidOfAnn(raw, MAIL)).toBeUndefined()
   expect(await saidOfAnn(raw, TO_ANN)).toBeUndefined()

@@ -13,7 +13,7 @@ import { mailboxesIn, type Sender, senderOf } from '../mime/senders.ts'
 import { visibleText } from '../quoting/visible-text.ts'
 import { hasWords } from '../quoting/words.ts'
 import { isAutomatic } from '../reports/automatic.ts'
-import { deliveryReport } from '../reports/delivery-report.ts'
+import { deliveryReport, isFromPerson } from '../reports/delivery-report.ts'
 import { type Feedback, feedback } from '../reports/feedback-report.ts'
 import type { DeliveryReport } from '../reports/report.ts'
 
@@ -70,7 +70,7 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
   const report = deliveryReport(email, raw)
   const html = email.html ? readableHtml(storable(email.html, MAX_HTML)) : null
   const text = storable(hasWords(email.text) ? (email.text ?? '') : textOfSanitized(html ?? ''), MAX_TEXT)
-  const fields = fieldsOf(email.headers, raw, authservId)
+  const fields = fieldsOf(email.headers, raw, { authservId, isPerson: isFromPerson(email) })
   return {
     ...fields,
     isAutomatic: fields.isAutomatic || isReportByType(email),
@@ -123,7 +123,7 @@ export function unreadableMail(start: Uint8Array, raw: Uint8Array | FilePart, au
   const { lines } = headerBlock(start.subarray(0, MAX_HEADER_BYTES), 0, () => undefined)
   const headers = readHeaders(Buffer.concat(lines.flatMap((line) => [line.subarray(0, MAX_FIELD), LINE_END])))
   return {
-    ...fieldsOf(headers, raw, authservId),
+    ...fieldsOf(headers, raw, { authservId, isPerson: false }),
     text: UNREADABLE,
     visibleText: UNREADABLE,
     html: null,
@@ -135,7 +135,11 @@ export function unreadableMail(start: Uint8Array, raw: Uint8Array | FilePart, au
 }
 
 /** What the header of a message says. */
-function fieldsOf(headers: Header[], raw: Uint8Array | FilePart, authservId: string | undefined) {
+function fieldsOf(
+  headers: Header[],
+  raw: Uint8Array | FilePart,
+  { authservId, isPerson }: { authservId: string | undefined; isPerson: boolean },
+) {
   const value = (key: string) => headerValues(headers, key).find(Boolean) ?? ''
   const subject = storable(oneLine(decodeWords(value('subject'))), 1000)
   const from = mailbox(senderOf(headers))
@@ -151,7 +155,7 @@ function fieldsOf(headers: Header[], raw: Uint8Array | FilePart, authservId: str
     inReplyTo: messageIdOf(value('in-reply-to')),
     key: messageId ?? sha256Of(raw).toString('hex'),
     date: Number.isNaN(date.getTime()) ? null : date.toISOString(),
-    isAutomatic: isAutomatic(headers, { from: from.email, subject }),
+    isAutomatic: isAutomatic(headers, { from: from.email, subject, isPerson }),
     authentication: authenticationResults(headers, authservId),
   }
 }

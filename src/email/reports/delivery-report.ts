@@ -2,7 +2,10 @@ import { textOfHtml } from '../../platform/mail/html-text.ts'
 import { headerValues, messageIdOf, readHeaders } from '../headers.ts'
 import type { MessagePart, MimeMessage } from '../mime/message.ts'
 import { decodedText } from '../mime/text-charset.ts'
-import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
+import { introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE } from '../quoting/introduction.ts'
+import { WROTE } from '../quoting/phrases.ts'
+import { hasNullSender, isAnswer, isAutoSubmitted } from './automatic.ts'
+import { aboveReturned, addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
 import { reportParts } from './report-scope.ts'
@@ -12,21 +15,44 @@ import { reportParts } from './report-scope.ts'
  * @param raw the whole message, which is searched if its parts say nothing, because some servers send parts without their MIME headers
  */
 export function deliveryReport(message: MimeMessage, raw: Uint8Array): DeliveryReport | null {
+  if (isFromPerson(message)) return null
   const head = headOf(message)
   const isSystem = isFromMailSystem(head)
   const parts = reportParts(message) ?? (isSystem ? message.parts : null)
   // A complaint, a failed check of signatures or a read receipt is about a mail that has arrived, also if a mail system sends it.
   if (!parts || (message.type === 'multipart/report' && parts.some(({ type }) => ARRIVED.has(type)))) return null
   const source = { ...head, text: readableText(message.parts) }
-  const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
-  const noticed = isSystem || fields.length ? noticedRecipients(source) : []
-  const read = recipientsIn(fields.join('\n\n'), noticed)
-  const searched = isSystem && !read.some(namesCause) ? recipientsInText({ ...source, text: rawBody(raw) }) : []
+  const status = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
+  const noticed = isSystem || status.length ? noticedRecipients(source) : []
+  const read = recipientsIn(status.length || !isSystem ? status.join('\n\n') : fieldsIn(source.text), noticed)
+  const searched =
+    isSystem && !read.some((said) => said.action !== 'failed' || namesCause(said))
+      ? recipientsInText({ ...source, text: rawBody(raw) })
+      : []
   // The words of an encoded part can be read in the part only.
   const recipients = searched.some(namesCause) || !read.length ? searched : read
   if (!recipients.length) return null
   const returned = parts.filter(({ type }) => RETURNED.has(type)).map(decoded)
   return { ...referencesOf(message, [...returned, rawBody(raw)]), recipients }
+}
+
+/**
+ * True for an answer or a quote that no program marks as its own. People also write from the addresses of mail systems, such as
+ * postmaster@, and about failures. Only the four marks of reports prove the contrary: real reports have an In-Reply-To and a mailer, too.
+ */
+export function isFromPerson({ headers, type, subject = '', parts }: MimeMessage): boolean {
+  if (type === 'multipart/report' || headerValues(headers, 'x-failed-recipients').length) return false
+  if (isAutoSubmitted(headers) || hasNullSender(headers)) return false
+  return isAnswer(subject) || introducesQuote(aboveReturned(readableText(parts)))
+}
+
+/** Without quote marks the introduction needs a verb: an address above the words of its server looks like one, too. */
+const WRITTEN = new RegExp(`${NO_LETTER_BEFORE}(${WROTE})${NO_LETTER_AFTER}`, 'iu')
+
+function introducesQuote(lines: string[]): boolean {
+  const isQuoted = (line = '') => line.startsWith('>') && !/^>>> ?[a-z]{4}\b/i.test(line)
+  const isBelow = (end: number) => isQuoted(lines.slice(end + 1).find((line) => line.trim()))
+  return [...introductionsIn(lines)].some(([start, { end }]) => isBelow(end) || WRITTEN.test(lines.slice(start, end + 1).join(' ')))
 }
 
 const namesCause = ({ code, status, diagnostic }: ReportedRecipient) => code !== null || status !== null || diagnostic !== null
@@ -77,9 +103,11 @@ function recipientsIn(fields: string, noticed: ReportedRecipient[]): ReportedRec
   return reported.length && !reported.some(({ action }) => action === 'failed') ? reported : [...reported, ...noticed]
 }
 
+/** The text if it has the fields of a report. */
+const fieldsIn = (text: string): string => (/^(final|original)-recipient\s*:/im.test(text) ? text : '')
+
 function recipientsInText(source: NoticeSource): ReportedRecipient[] {
-  const hasFields = /^(final|original)-recipient\s*:/im.test(source.text)
-  return recipientsIn(hasFields ? source.text : '', noticedRecipients(source))
+  return recipientsIn(fieldsIn(source.text), noticedRecipients(source))
 }
 
 /**
@@ -121,13 +149,19 @@ function recipientOf(fields: Fields): ReportedRecipient | undefined {
 
 const ACTIONS = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
 
-/**
- * A group without an action has failed if its status says so. Some servers write `expired` or `failure` for `failed`, and Postfix
- * `deliverable` in the report of a test.
- */
+/** What some servers write instead of an action, such as `expired` or `failure`, and Postfix `deliverable` in the report of a test. */
+const OTHER_ACTIONS: readonly (readonly [words: RegExp, action: ReportedRecipient['action']])[] = [
+  [/^(fail|expire|undeliver|reject|bounce)/, 'failed'],
+  [/^(delay|defer|retr|transient|queue|warn)/, 'delayed'],
+  [/^(deliver|success|accept)/, 'delivered'],
+  [/^(relay|forward)/, 'relayed'],
+]
+
+/** A group without an action has failed, or was delivered, if its status says so. */
 function actionOf(action: string | undefined, status: string): ReportedRecipient['action'] | undefined {
-  const given = action?.toLowerCase().replace(/^deliverable/, 'delivered') ?? (/^[45]\./.test(status) ? 'failed' : '')
-  return ACTIONS.find((known) => given.startsWith(known)) ?? (/^(fail|expire|undeliver|reject|bounce)/.test(given) ? 'failed' : undefined)
+  const given = action?.toLowerCase().trim()
+  if (!given) return /^[45]\./.test(status) ? 'failed' : /^2\./.test(status) ? 'delivered' : undefined
+  return ACTIONS.find((known) => given.startsWith(known)) ?? OTHER_ACTIONS.find(([words]) => words.test(given))?.[1]
 }
 
 /** The recipient with the code and the cause that the words of the report name and its fields do not. */

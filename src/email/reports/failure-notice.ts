@@ -6,9 +6,10 @@ import type { Header } from 'postal-mime'
 import { headerValues } from '../headers.ts'
 import { isAnswer, isAutomatic } from './automatic.ts'
 import { namesCause } from './bounce-cause.ts'
-import { DELAY, FAILED, FAILURE_SUBJECT, FINAL, RETURNED_BELOW, SYSTEM_ADDRESS, SYSTEM_NAME } from './failure-phrases.ts'
+import { NOTICE_SUBJECT, RETURNED_BELOW, SYSTEM_ADDRESS, SYSTEM_NAME } from './failure-phrases.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
 import type { ReportedRecipient } from './report.ts'
+import { FIELD_LINE, type Said, type Sentence, saidInSubject, saidTogether, sentencesIn } from './statements.ts'
 
 export interface NoticeSource {
   headers: Header[]
@@ -39,25 +40,75 @@ export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<N
   )
     return true
   if (!isAutomatic(headers, { from: from.email, subject }) && from.email) return false
-  return hasReturned || (FAILURE_SUBJECT.test(subject) && !isAnswer(subject))
+  return hasReturned || ((NOTICE_SUBJECT.test(subject) || saidInSubject(subject) !== null) && !isAnswer(subject))
 }
 
-/** The recipients that the notice may be about, and an entry without an address for the notice as a whole. Empty if it names no failure. */
+/**
+ * The recipients that the notice may be about, and an entry without an address for the notice as a whole. Empty if it reports nothing.
+ * Each recipient is judged by the sentences and the codes beside the address, then by the heading or the sentence above, then by the whole.
+ */
 export function noticedRecipients({ headers, subject, text }: NoticeSource): ReportedRecipient[] {
-  const notice = aboveReturned(text)
-  const isDelay = DELAY.test(`${subject}\n${notice}`) && !FINAL.test(notice)
-  const action = isDelay ? 'delayed' : 'failed'
+  const lines = aboveReturned(text)
+  const sentences = sentencesIn(lines)
+  const notice = lines.join('\n')
+  const evidence = evidenceOf(notice)
   const failedHeader = headerValues(headers, 'x-failed-recipients').flatMap((value) => addressesIn(value))
-  const whole = evidenceOf(notice)
-  if (!whole && !isDelay && !failedHeader.length && !FAILED.test(notice) && !FAILURE_SUBJECT.test(subject)) return []
-
-  const contexts = contextsOf(notice)
-  const named = [...new Set([...failedHeader, ...contexts.keys()])].slice(0, MAX_ADDRESSES).map((address): ReportedRecipient => {
-    const own = evidenceOf(contexts.get(address) ?? '')
+  const whole = outcomeOf(saidByAll(sentences, subject)) ?? (failedHeader.length ? 'failed' : outcomeOfCodes(notice, sentences))
+  const isWarning = saidInSubject(subject) === 'delayed' || sentences.some((sentence) => sentence.isWarning)
+  const contexts = contextsOf(lines, sentences)
+  const addresses = [...new Set([...failedHeader, ...contexts.keys()])].slice(0, MAX_ADDRESSES)
+  const named = addresses.flatMap((address): ReportedRecipient[] => {
+    const context = contexts.get(address)
+    const own = evidenceOf(context?.lines.join('\n') ?? '')
+    const action = (context && outcomeBeside(context, isWarning)) ?? (isWarning ? 'delayed' : whole)
     const isCertain = own !== null || failedHeader.includes(address)
-    return { address, action, isCertain, ...(own ?? whole ?? NOTHING) }
+    return action ? [{ address, action, isCertain, ...(own ?? evidence ?? NOTHING) }] : []
   })
-  return [...named, { address: null, action, isCertain: false, ...(whole ?? NOTHING) }]
+  const action = whole ?? named[0]?.action
+  return action ? [...named, { address: null, action, isCertain: false, ...(evidence ?? NOTHING) }] : []
+}
+
+type Outcome = 'delivered' | 'delayed' | 'failed'
+
+/** Trouble beside or above an address proves nothing: the notice as a whole decides. */
+const outcomeOf = (said: Said | null): Outcome | undefined => (said === null || said === 'troubled' ? undefined : said)
+
+/** What the sentences and the subject say about the mail as a whole. */
+function saidByAll(sentences: Sentence[], subject: string): Said | null {
+  const inSubject = saidInSubject(subject)
+  const said = saidTogether(sentences)
+  if (inSubject === 'delayed' || said === 'delayed') return 'delayed'
+  return inSubject === 'delivered' ? inSubject : saidTogether([{ said }, { said: inSubject }])
+}
+
+/** What the codes and the causes in a notice mean if its sentences say nothing. A refusal that may pass is no failure yet. */
+function outcomeOfCodes(notice: string, sentences: Sentence[]): Outcome | undefined {
+  const code = codeIn(notice)
+  if (code.startsWith('5') || sentences.some(({ isCause }) => isCause)) return 'failed'
+  if (code || sentences.some(({ said }) => said === 'troubled')) return 'delayed'
+  return ACCEPTED.test(notice) ? 'delivered' : undefined
+}
+
+/** The reply by which a server takes a mail: `250 2.0.0 OK`. */
+const ACCEPTED = /(?<![\d.])2\d\d[ -]2\.\d\.\d{1,3}\b|\b25[0-2][ -].{0,30}\b(ok|accepted|queued|delivered)\b/i
+
+/**
+ * What is said of an address: by the sentence that names it or the reply of the server, by the lines below, by the heading or the sentence
+ * above. The words of a server are no failure of a mail that the notice calls delayed.
+ */
+function outcomeBeside({ address, own, above, lines, paragraph }: AddressContext, isWarning: boolean): Outcome | undefined {
+  const { code, status } = codesIn(paragraph)
+  const isAccepted = code === null && status === null && ACCEPTED.test(paragraph)
+  if (isAccepted || own.some(({ said, text }) => said === 'delivered' && text.toLowerCase().includes(address))) return 'delivered'
+  const said = saidTogether(own)
+  if (isWarning || said === 'delayed' || above === 'delayed') return 'delayed'
+  return /^5/.test(codeIn(lines.join('\n'))) ? 'failed' : (outcomeOf(said) ?? outcomeOf(above))
+}
+
+/** The code of a reply, or else its status; empty if the text has neither. */
+function codeIn(text: string): string {
+  const { code, status } = codesIn(text)
+  return code ?? status ?? ''
 }
 
 const NOTHING = { code: null, status: null, diagnostic: null }
@@ -85,11 +136,11 @@ function diagnosticIn(text: string): string {
   return (end ? text.slice(0, end.index) : text).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
 }
 
-/** The notice without the returned message below it. */
-function aboveReturned(text: string): string {
+/** The lines of the notice without the returned message below it. */
+export function aboveReturned(text: string): string[] {
   const lines = text.slice(0, MAX_NOTICE).replace(/\r\n?/g, '\n').split('\n').slice(0, MAX_LINES)
   const end = lines.findIndex((line, index) => index > 0 && (RETURNED_BELOW.test(line) || isHeaderBlock(lines, index)))
-  return (end < 0 ? lines : lines.slice(0, end)).join('\n')
+  return end < 0 ? lines : lines.slice(0, end)
 }
 
 const TRACES = 'return-path|received|message-id|mime-version|dkim-signature|content-type'
@@ -108,29 +159,74 @@ const ADDRESS = /[^\s<>()[\]{},;:"'`|=*]{1,64}@[\p{L}\p{N}][\p{L}\p{N}.-]{0,252}
 export const addressesIn = (text: string): string[] =>
   (text.match(ADDRESS) ?? []).map((address) => address.replace(/[.-]+$/, '').toLowerCase())
 
-/** Lines that name the addresses of the mail, and not those that failed. */
-const FIELD_LINE = /^\s*(to|cc|from|sender|reply-to|subject|message-id|sent|date)\s*:/i
+interface AddressContext {
+  address: string
+  /** The lines that name the address, and those below up to a line that begins with another address. */
+  lines: string[]
+  /** The sentences that begin in these lines. */
+  own: Sentence[]
+  /** What the last sentence above the address says. */
+  above: Said | null
+  /** The lines from the address to the next empty line. */
+  paragraph: string
+}
 
-/** The lines about each address: those that name it, and those below it up to a line that begins with another address. */
-function contextsOf(notice: string): Map<string, string> {
-  const lines = notice.split('\n')
-  const contexts = new Map(
-    lines
-      .flatMap(addressesIn)
-      .slice(0, MAX_ADDRESSES)
-      .map((address) => [address, [] as string[]]),
-  )
-  let current: string[] = []
-  let end = 0
-  for (const [index, line] of lines.entries()) {
-    const named = FIELD_LINE.test(line) ? [] : addressesIn(line)
-    if (named.length) {
-      current = BEGINS_WITH_ADDRESS.test(line) ? named : [...new Set([...current, ...named])]
-      end = index + LINES_PER_ADDRESS
+/** What the notice says about each address. */
+function contextsOf(lines: readonly string[], sentences: readonly Sentence[]): Map<string, AddressContext> {
+  const contexts = new Contexts()
+  const beginning = Map.groupBy(sentences, ({ start }) => start)
+  for (const [index, line] of lines.entries()) contexts.read(line, index, beginning.get(index) ?? [])
+  return contexts.byAddress
+}
+
+class Contexts {
+  readonly byAddress = new Map<string, AddressContext>()
+  /** The addresses that the next lines are about, up to a line. */
+  #current: AddressContext[] = []
+  #end = 0
+  #above: Said | null = null
+  /** True in the paragraph of an address. */
+  #isListed = false
+
+  /** @param sentences those that begin in the line */
+  read(line: string, index: number, sentences: readonly Sentence[]): void {
+    const named = FIELD_LINE.test(line) ? [] : addressesIn(line).slice(0, MAX_ADDRESSES)
+    this.#isListed &&= line.trim() !== ''
+    if (named.length) this.#begin(line, index, named)
+    else this.#note(sentences)
+    if (index >= this.#end) return
+    for (const context of this.#current) {
+      context.lines.push(line)
+      context.own.push(...sentences)
+      if (this.#isListed) context.paragraph += `${line}\n`
     }
-    if (index < end) for (const address of current) contexts.get(address)?.push(line)
   }
-  return new Map([...contexts].map(([address, lines]) => [address, lines.join('\n')]))
+
+  #begin(line: string, index: number, addresses: string[]): void {
+    const named = addresses.map((address) => this.#contextOf(address))
+    this.#current = BEGINS_WITH_ADDRESS.test(line) ? named : [...new Set([...this.#current, ...named])]
+    this.#end = index + LINES_PER_ADDRESS
+    this.#isListed = true
+  }
+
+  #contextOf(address: string): AddressContext {
+    const context = this.byAddress.get(address) ?? { address, lines: [], own: [], above: this.#above, paragraph: '' }
+    if (this.byAddress.size < MAX_ADDRESSES) this.byAddress.set(address, context)
+    context.above ??= this.#above
+    return context
+  }
+
+  /**
+   * Notes what is said to the addresses below. A heading that says something else ends the lines about those above. What else follows an
+   * address in its paragraph is about that address only.
+   */
+  #note(sentences: readonly Sentence[]): void {
+    for (const { said, isHeading } of sentences) {
+      if (said === null || (this.#isListed && !isHeading)) continue
+      if (isHeading && this.#above !== null && said !== this.#above) this.#current = []
+      this.#above = said
+    }
+  }
 }
 
 const BEGINS_WITH_ADDRESS = /^[\s<"'*•>-]{0,12}[^\s<>()[\]{},;:"'`|=*]{1,64}@/

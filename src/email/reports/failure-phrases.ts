@@ -3,16 +3,18 @@
  * characters of any kind, and `(a|b)` one of several words. Case does not matter.
  */
 
-/** One expression for phrases that are separated by semicolons. */
-export const anyOf = (phrases: string) =>
-  new RegExp(
-    phrases
-      .split(';')
-      .map((phrase) => phrase.trim().replaceAll(' * ', '.{0,40}'))
-      .filter(Boolean)
-      .join('|'),
-    'i',
-  )
+import { folded } from '../../platform/folded-text.ts'
+
+/** The source of one expression for phrases that are separated by semicolons. A phrase may go on in the next line behind a `|`. */
+export const sourceOf = (phrases: string): string =>
+  phrases
+    .replace(/\|\s*\n\s*/g, '|')
+    .split(';')
+    .map((phrase) => phrase.trim().replaceAll(' * ', '.{0,40}'))
+    .filter(Boolean)
+    .join('|')
+
+export const anyOf = (phrases: string) => new RegExp(sourceOf(phrases), 'i')
 
 /** The local parts and the names of programs that report on mail. */
 const SYSTEMS = [
@@ -26,45 +28,30 @@ export const SYSTEM_NAME = anyOf(`
     post[- _]?master; (system|mail|internet|network) administrator; content[- ]filter
   `)
 
-/** Subjects of notices about mail that was not delivered. */
-export const FAILURE_SUBJECT = anyOf(`
+/** Subjects of notices about deliveries, whatever became of them. */
+export const NOTICE_SUBJECT = anyOf(
+  'delivery (notification|report|notice|status|failure|problem|error); mail delivery; mail error; (status|mail) report',
+)
+
+/** Subjects of notices about mail that was not delivered, in their usual form (folded-text.ts). */
+export const FAILURE_SUBJECT = new RegExp(
+  folded(
+    sourceOf(`
     un-?deliver(ed|able); non[- ]?deliver(y|able); (not|couldn't|cannot|can't)( be)? delivered; user unknown;
     unknown (user|recipient|address); (delivery|sending|mail|message|send)( has| could| was)? (fail|error|problem|not);
-    fail(ed|ure) (mail|delivery|to deliver|notice|sending); failure notice; delivery (notification|report|notice|status);
-    mail delivery; return(ed|ing)( to)? (mail|sender|e-?mail|message); error sending; mail error; unzustellbar; nicht zugestellt;
-    zustell(ung|fehler); fehler bei der übermittlung; non (remis|distribu|délivré); échec * (remise|distribution);
-    no (se )?(puede|pudo|ha podido) entregar; no entregado; error de entrega; fallo * entrega; não (foi )?entregue; falha na entrega;
-    mancato recapito; impossibile (consegnare|recapitare); non recapitabile; onbestelbaar; niet (bezorgd|afgeleverd);
-    kan ikke leveres; kunde inte levereras; ei voitu toimittaa; nie ?dostarcz; nedoru[čc]iteln; kézbesíthetetlen; недостав;
-    не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信;
+    fail(ed|ure) (mail|delivery|to deliver|notice|sending); failure notice; \\(failure\\);
+    return(ed|ing)( to)? (mail|sender|e-?mail|message);
+    error sending; mail (system )?error; unzustellbar; nicht zugestellt; zustellfehler; fehler bei der übermittlung;
+    non (remis|distribu|délivré); échec * (remise|distribution); no (se )?(puede|pudo|ha podido) entregar; no entregado; error de entrega;
+    fallo * entrega; não (foi )?entregue; falha na entrega; mancato recapito; impossibile (consegnare|recapitare); non recapitabile;
+    onbestelbaar; niet (bezorgd|afgeleverd); kan ikke leveres; kunde inte levereras; ei voitu toimittaa; nie ?dostarcz; nedoru[čc]iteln;
+    kézbesíthetetlen;
+    недостав; не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信;
     (无法|無法|未能)(送达|送達|傳遞|传递|投递|投遞); (投递|投遞|发送|發送|传送|傳送)(失败|失敗); 반송; 전송 실패
-  `)
-
-/** Words of a notice about a mail that is still tried. */
-export const DELAY = anyOf(String.raw`
-    warning: (could not send|message|mail|your); warning message only; \(delay; \bdelayed\b; not (yet )?been delivered;
-    (do|need) not (need to )?re-?send; (will|shall) (be )?(continue|keep|retr|try|tried|attempt);
-    still (being )?(try|tried|retr|attempt|queued); continue to try; no action is required; temporarily (deferred|delayed);
-    verzögert; retardée?\b; demorad; задерж; 延迟; 遅延
-  `)
-
-/** Words of a notice that ends the attempts, also where it speaks of a delay before. */
-export const FINAL = anyOf(`
-    giv(en|ing) up; (?<!if [^.]{0,40})permanent; fatal error; returned to (you|sender); (can|could)(not| not|n't) be delivered;
-    unable to deliver; undeliverable; no longer be (re)?tried; has been returned; wasn't able to deliver; delivery (has )?failed
-  `)
-
-/** Sentences that say that a mail has failed, without its cause. */
-export const FAILED = anyOf(`
-    (could|can|did|was|were|has|have|is) ?(n't|not)( yet)?( been?)? (deliver|reach|sent); un-?deliver; non-?deliver;
-    unable to (deliver|relay|send|route|be delivered);
-    (delivery|delivering|deliver|sending|transmission|transfer) * (fail|error|reject|abort|refused|not possible);
-    (fail|error|problem)(ed|ure|s)? * (deliver|send|transmi|recipient|address); has been returned;
-    was (rejected|refused|bounced|blocked|quarantined); (rejected|refused) (by|your|because); fatal errors?;
-    permanent(ly)? (error|fail); nicht (zugestellt|ausgeliefert|übermittelt); unzustellbar; n'a pas (pu|été);
-    no (se )?(pudo|puede|ha podido); não (foi|pôde); non (è stat|può); kon niet; не (может|удалось|было|доставлен);
-    nie (mo[zż]e|zosta); (送信|配信)できません; 届け; 送れません; 无法|無法|失败|失敗|退回|拒绝
-  `)
+  `),
+  ),
+  'i',
+)
 
 const PART = String.raw`(the )?(headers?|text|body|contents?|first \w+ lines)`
 /** The lines above the returned message, in notices that have it as text. */
