@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { buildOperatorApp } from '../src/app.ts'
 import { apiDocument } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 
@@ -74,6 +75,14 @@ test.each<[problem: string, head: string]>([
     const [headers = '', body = ''] = answer.split('\r\n\r\n')
     expect(JSON.parse(body)).toEqual({ message: problem, code: 'BAD_REQUEST', request_id: /x-request-id: (\S+)/i.exec(headers)?.[1] })
   }
+})
+
+test('refuses a host that is none on METRICS_PORT, too', async () => {
+  const operators = buildOperatorApp(app.deps)
+  const { statusCode, body } = await operators.inject({ url: '/healthz', headers: { host: 'a/b' } })
+  expect([statusCode, JSON.parse(body).message]).toEqual([400, NO_HOST])
+  expect((await operators.inject({ url: '/healthz', headers: { host: 'a_b:1' } })).statusCode).toBe(200)
+  await operators.close()
 })
 
 test('refuses several hosts before it looks at the caller or the body', async () => {
