@@ -2,7 +2,7 @@
 import { createHook } from 'node:async_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { pairOf, rememberPair } from '../src/auth/known-pair.ts'
+import { isKnownPair, pairOf, rememberPair } from '../src/auth/known-pair.ts'
 import { attemptOfStranger } from '../src/auth/strangers.ts'
 import { bucket, count } from '../src/auth/throttle.ts'
 import { works } from '../src/background.ts'
@@ -11,6 +11,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { AppError } from '../src/platform/errors.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
+import type { SecretKeys } from '../src/settings.ts'
 import { type Answer, testApp } from './support/app.ts'
 
 const app = await testApp({ TRUST_PROXY: 'true' })
@@ -335,6 +336,18 @@ describe('a user who has signed in from the network before', () => {
     later(1)
     await forget()
     expect(await app.db.read(sql`select from known_pairs where id = ${kept[0]?.id ?? null}`)).toEqual([])
+  })
+
+  test('stays known while SECRET_KEY is replaced', async () => {
+    const pair = pairOf('person@example.com', newAddress())
+    const { current } = app.settings.secretKeys
+    const isKnownWith = (secretKeys: SecretKeys) =>
+      isKnownPair({ ...systemContext(app.deps), settings: { ...app.settings, secretKeys } }, pair)
+    await rememberPair(systemContext(app.deps), pair)
+    const next = Buffer.from('another key that is long enough to be one')
+    expect(await isKnownWith({ current, previous: [] })).toBe(true)
+    expect(await isKnownWith({ current: next, previous: [current] })).toBe(true)
+    expect(await isKnownWith({ current: next, previous: [] })).toBe(false)
   })
 
   test('becomes known by a known browser, a mailed link and an invitation, but not by a new password in a session or a key', async () => {
