@@ -15,7 +15,7 @@ interface LookedUpTable {
   tableId: number
   titleField: string
   columns: { index: number; field: FieldDef }[]
-  remembered: BoundedMap<string, number | 'several' | null>
+  remembered: BoundedMap<string, readonly number[]>
 }
 
 /**
@@ -68,18 +68,18 @@ async function titlesOf(db: Pick<Database, 'records'>, { tableId, titleField }: 
 }
 
 async function idsOf(db: Pick<Database, 'records'>, { tableId, titleField, remembered }: LookedUpTable, titles: ReadonlySet<string>) {
-  const ids = new Map<string, number | 'several' | null>()
-  for (const title of titles) ids.set(title, remembered.get(title) ?? null)
+  const ids = new Map<string, readonly number[]>()
+  for (const title of titles) ids.set(title, remembered.get(title) ?? [])
   const unknown = [...titles].filter((title) => !remembered.has(title))
   if (!unknown.length) return ids
   const title = sql`r.${ident(titleField)}`
   // Tables have an index on lower(title). With a join the planner chooses between that index and a single scan.
-  const found = await db.records(tableId).read<{ title: string; id: number; is_several: boolean }>(sql`
-    select named.title, min(r.id) as id, count(*) > 1 as is_several
+  const found = await db.records(tableId).read<{ title: string; lowest: number; highest: number }>(sql`
+    select named.title, min(r.id) as lowest, max(r.id) as highest
     from unnest(${unknown}::text[]) named(title)
     join ${recordsOf(tableId)} r on lower(${title}) = lower(${unicode(sql`named.title`)}) and ${title} = ${unicode(sql`named.title`)}
     group by named.title`)
-  for (const { title, id, is_several } of found) ids.set(title, is_several ? 'several' : id)
-  for (const title of unknown) remembered.set(title, ids.get(title) ?? null)
+  for (const { title, lowest, highest } of found) ids.set(title, lowest === highest ? [lowest] : [lowest, highest])
+  for (const title of unknown) remembered.set(title, ids.get(title) ?? [])
   return ids
 }

@@ -13,11 +13,12 @@ export type CsvById = ReadonlyMap<number, CsvValue>
  */
 export type CellCsv = (cell: PrintedCell, csv: CsvWriter, named: CsvById) => void
 
-/** The records that a file names by their titles. */
+/** The records of a table that a file names. */
 export interface TitledRecords {
+  /** By id: the titles of the records that exist, among those with an id that the file names. */
   titles: ReadonlyMap<number, string | null>
-  /** By title: the id of its only record, 'several' if more records have the title, or null if no record has it. */
-  ids: ReadonlyMap<string, number | 'several' | null>
+  /** By title: the id of its only record, the lowest and the highest id if several records have the title, or no id. */
+  ids: ReadonlyMap<string, readonly number[]>
 }
 
 /** The value that a text of a file stands for, to be parsed like the value of a request, or the reason why the text is invalid. */
@@ -36,7 +37,7 @@ export interface CsvRule {
   readonly textOf?: (named: unknown) => string
   /** @param text not empty @param named for a lookup, the records of its table with the titles that `titleIn` found in the file */
   read(text: string, field: FieldSettings, named: TitledRecords | undefined): ReadText
-  /** Returns the title by which a text names a record, and the id if one follows it; null if the text names no record by a title. */
+  /** Returns the title by which a text may name a record, and the id if it has one; null if the text names no record. */
   titleIn(text: string): { title: string; id: number | null } | null
 }
 

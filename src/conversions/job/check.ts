@@ -18,6 +18,7 @@ import {
   claimCheck,
   currentField,
   ENDS_CHECK,
+  fieldAfter,
   fieldIn,
   IS_CHECKING,
   requireRights,
@@ -69,7 +70,7 @@ async function count(context: Context, conversion: ConversionRow, table: TableDe
   const wanted = { ...target, options }
   return {
     target: wanted,
-    figures: await countCells(context, conversion, conversionOf(field, { ...field, ...wanted }, table.id, place)),
+    figures: await countCells(context, conversion, conversionOf(field, await fieldAfter(context.db, field, wanted), table.id, place)),
   }
 }
 

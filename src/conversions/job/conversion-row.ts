@@ -1,5 +1,5 @@
 /** Reads and writes the row of a conversion: its target, its progress and its outcome. */
-import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import { type FieldDef, type TableDef, titleField } from '../../fields/definition.ts'
 import { requireRequester } from '../../platform/access/requester.ts'
 import { tableResource } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
@@ -38,6 +38,13 @@ export interface ConversionRow {
  */
 export const IS_CHECKING = sql`exact_state = 'checking'`
 export const ENDS_CHECK = sql`exact_state = null, checked_at = null, updated_at = now()`
+
+/** The field as it is after the conversion. The titles of records are compared with the present title field of their table. */
+export async function fieldAfter(db: Database, field: FieldDef, target: Target): Promise<FieldDef> {
+  const tableId = target.lookup_table_id
+  const lookedUp = tableId === null ? undefined : (await tableDefinitions(db, [tableId])).get(tableId)
+  return { ...field, ...target, lookup: lookedUp ? { title_field: titleField(lookedUp)?.id ?? null } : null }
+}
 
 /** Begins another attempt to count the cells. @returns undefined if the cells have been counted, or the conversion has ended */
 export async function claimCheck({ db }: Context, id: number): Promise<ConversionRow | undefined> {

@@ -21,6 +21,7 @@ import {
   type ConversionRow,
   claimConversion,
   currentField,
+  fieldAfter,
   fieldIn,
   isStillRunning,
   requireRights,
@@ -75,7 +76,8 @@ function waitForTurn(context: Context, { id }: ConversionRow, turn: number): Pro
 }
 
 async function howToConvert(db: Database, { target, time_zone }: ConversionRow, table: TableDef, field: FieldDef): Promise<Conversion> {
-  return conversionOf(field, { ...field, ...target }, table.id, await placeOf(db, table, time_zone, [field.type, target.type]))
+  const place = await placeOf(db, table, time_zone, [field.type, target.type])
+  return conversionOf(field, await fieldAfter(db, field, target), table.id, place)
 }
 
 /** Adds the shadow columns. @returns false if another run of the job has ended the conversion, which has dropped them */

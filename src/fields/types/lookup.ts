@@ -3,7 +3,7 @@ import { ident, recordsOf, type Sql, sql } from '../../platform/database/databas
 import { MAX_ID } from '../../platform/row-ids.ts'
 import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar, trimmed } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, type ReadText, SHIELDED, type TitledRecords, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import { type Condition, type FieldTypeDefinition, type QueryContext, type SortRule, THROUGH_TEXT } from '../field-type.ts'
@@ -127,35 +127,53 @@ function titleOf(id: Sql, { lookup, lookup_table_id: tableId }: FieldSettings): 
   return sql`(select ${title} from ${recordsOf(tableId)} l where l.id = ${id})`
 }
 
-function recordWith(id: Sql, { lookup_table_id: tableId }: FieldSettings): Sql {
-  return sql`(select l.id from ${recordsOf(tableId ?? 0)} l where l.id = case when ${id} ~ '^[0-9]{1,9}$' then ${id}::int end)`
+/** The only record that a number names, by its title or by its id; null if it names none or several, and for another text. */
+function recordWith(text: Sql, { lookup, lookup_table_id: tableId }: FieldSettings): Sql {
+  const records = recordsOf(tableId ?? 0)
+  const byId = sql`select l.id from ${records} l where l.id = case when ${text} ~ '^[0-9]{1,9}$' then ${text}::int end`
+  if (!lookup?.title_field) return sql`(${byId})`
+  const title = sql`l.${ident(lookup.title_field)}`
+  // Tables have an index on lower(title).
+  const byTitle = sql`select l.id from ${records} l
+    where ${text} ~ '^[0-9]+$' and lower(${title}) = lower(${unicode(text)}) and ${title} = ${unicode(text)} limit 2`
+  return sql`(select case when count(*) = 1 then min(n.id) end from (${byId} union (${byTitle})) n)`
 }
 
 // ── in files ────────────────────────────────────────────────────────────────
 
-/** Prints `Acme (12)`: the title is for people, the id lets an import find the record again. */
+/** Prints `Acme (12)`, or ` (12)` without a title: the title is for people, the id lets an import find the record again. */
 function printRecord(value: unknown): string {
   const { id, title } = value as LookupValue
-  return title === null ? String(id) : `${title} (${id})`
+  return `${title ?? ''} (${id})`
 }
 
 const TITLE_AND_ID = /^(.*) \((\d{1,10})\)$/s
 
-/** Finds the record that a text names by its id, by `title (id)` if the record has that title, or by a title that only one record has. */
+/** Finds the record that a text names by `title (id)`, or by a title that only one record has. A number may be a title or an id. */
 function readRecord(given: string, { lookup_table_id: tableId }: FieldSettings, named: TitledRecords | undefined): ReadText {
   const text = given.trim()
-  if (ID_PATTERN.test(text)) return { value: Number(text) }
-  // The text is not trimmed, because a title may begin with a blank.
+  if (ID_PATTERN.test(text)) return readNumber(text, named)
+  // The text is not trimmed, because a title may begin with a blank. A table without a title field has no titles.
   const [, title, id] = TITLE_AND_ID.exec(given) ?? []
-  if (id !== undefined && named?.titles.get(Number(id)) === title) return { value: Number(id) }
-  const found = named?.ids.get(text)
-  if (found === 'several') return { reason: `several records of table ${tableId} have this title; use the id of one` }
+  if (id !== undefined && (named ? (named.titles.get(Number(id)) ?? '') : '') === title) return { value: Number(id) }
+  const [found, another] = named?.ids.get(text) ?? []
+  if (another !== undefined) return { reason: `several records of table ${tableId} have this title; use the id of one` }
   return found ? { value: found } : { reason: `there is no such record in table ${tableId}` }
 }
 
-function titleIn(text: string): { title: string; id: number | null } | null {
+/** Reads a number as the title of a record, or as an id if no record has that title. */
+function readNumber(text: string, named: TitledRecords | undefined): ReadText {
+  const id = Number(text)
+  const titled = named?.ids.get(text) ?? []
+  const meant = new Set(named?.titles.has(id) ? [id, ...titled] : titled)
+  if (meant.size <= 1) return { value: titled[0] ?? id }
+  const each = [...meant].map((one) => `"${printRecord({ id: one, title: one === id ? (named?.titles.get(id) ?? null) : text })}"`)
+  return { reason: `is ambiguous: it may mean ${each.join(' or ')}` }
+}
+
+function titleIn(text: string): { title: string | null; id: number | null } | null {
   const title = text.trim()
-  if (title === '' || ID_PATTERN.test(title) || title.includes('\0')) return null
-  const id = Number(TITLE_AND_ID.exec(title)?.[2] ?? Number.NaN)
+  if (title === '' || title.includes('\0')) return null
+  const id = Number(ID_PATTERN.test(title) ? title : (TITLE_AND_ID.exec(text)?.[2] ?? Number.NaN))
   return { title, id: id <= MAX_ID ? id : null }
 }
