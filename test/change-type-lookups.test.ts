@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { raw, sql } from '../src/platform/database/database.ts'
+import { joinList } from '../src/platform/writers/csv-format.ts'
 import { testApp } from './support/app.ts'
 import { runConversion } from './support/conversions.ts'
 import { makeTable } from './support/tables.ts'
@@ -88,7 +89,7 @@ async function expectReport(table: number, body: object, fates: (Fate | null)[])
 const partsOf = (text: string) =>
   text
     .split(',')
-    .map((part) => part.trim())
+    .map((part) => part.trim().replace(/^"(.*)"$/, '$1'))
     .filter(Boolean)
 
 describe.each([
@@ -230,7 +231,7 @@ describe.each([
     const table = await tableOf({ type: 'multi_lookup', table: named.table }, cells, 'int[]')
     const wordsOf = (list: number[] | null) => {
       const titles = (list ?? []).flatMap((id) => named.titles.get(id) ?? [])
-      return titles.length ? titles.join(', ') : null
+      return titles.length ? joinList(titles) : null
     }
     for (const [type, max] of [
       ['text', 500],

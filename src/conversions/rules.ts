@@ -4,6 +4,7 @@
  * A cell without a value stays without a value.
  */
 
+import { joined } from '../fields/cell-sql.ts'
 import { castType, type FieldDef, isText } from '../fields/definition.ts'
 import type { ConversionPlace } from '../fields/field-type.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
@@ -15,7 +16,7 @@ export interface Conversion {
    * value) and as a value of the new type. A cell with `words` but without `converted` cannot be converted.
    */
   select(where: Sql): Sql
-  /** The cell as a text, lists joined by commas; null when it holds no value. */
+  /** The cell as a text, lists as in files; null when it holds no value. */
   words(cell: Sql): Sql
 }
 
@@ -49,12 +50,8 @@ function convertedCell(from: FieldDef, to: FieldDef, place: ConversionPlace): Sq
   return TYPES[to.type].fromText?.(text, to, place) ?? sql`null`
 }
 
-/** The separator between the values of a list. */
-const SEPARATOR = ', '
-
 function cellText(field: FieldDef, cell: Sql, place: ConversionPlace): Sql {
   const { asText, isMultiple } = TYPES[field.type]
   const text = (value: Sql) => asText?.(value, field, place) ?? sql`null::text`
-  if (!isMultiple) return text(cell)
-  return sql`(select string_agg(${text(sql`o.id`)}, ${SEPARATOR} order by o.at) from unnest(${cell}) with ordinality o (id, at))`
+  return isMultiple ? joined(cell, text) : text(cell)
 }

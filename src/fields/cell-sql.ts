@@ -82,11 +82,34 @@ export const asList = (one: Sql): Sql => sql`case when ${one} is not null then a
 export const onlyValue = (list: Sql, read: (one: Sql) => Sql = (one) => one): Sql =>
   sql`case when cardinality(${list}) = 1 then ${read(sql`${list}[1]`)} end`
 
-/** Reads a comma-separated list and keeps each value once. The result is null if a value cannot be read or there are more than 1,000. */
+// Lists have the form that csv-format.ts writes and reads: values with a comma, a quote, a line break or outer blanks are in quotes.
+
+const BLANK = String.raw`[\t\n\v\f\r \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF]`
+const NEEDS_QUOTES = `^$|[",\\r\\n]|^${BLANK}|${BLANK}$`
+const QUOTED = '"(?:[^"]|"")*"'
+/** A value with the comma behind it. Without a group that captures, the time is linear. */
+const VALUE_AND_COMMA = `(?:${BLANK}*${QUOTED}${BLANK}*|[^,]*)(?:,|$)`
+
+/** Joins the values of the cell into a list. @param textOf the text of a value, null for one that is left out */
+export const joined = (cell: Sql, textOf: (value: Sql) => Sql): Sql => sql`(
+  select string_agg(case when e.word ~ ${NEEDS_QUOTES} then '"' || replace(e.word, '"', '""') || '"' else e.word end, ', ' order by e.at)
+  from (select ${textOf(sql`o.id`)} as word, o.at from unnest(${cell}) with ordinality o (id, at) offset '0') e)`
+
+/** The values of a list, as rows of `word` and `at`. The word is null where a quote is not closed, or is closed before the value ends. */
+export function splitWords(text: Sql): Sql {
+  const quotedParts = sql`array(
+    select regexp_replace(m.part[1], ',$', '')
+    from regexp_matches(${text}, ${VALUE_AND_COMMA}, 'g') with ordinality m (part, at) order by m.at)`
+  const parts = sql`case when strpos(${text}, '"') = 0 then string_to_array(${text}, ',') else ${quotedParts} end`
+  const unquoted = trimmed(sql`replace(substr(q.word, 2, length(q.word) - 2), '""', '"')`)
+  return sql`(
+    select case when q.word not like '"%' then q.word when q.word ~ ${`^${QUOTED}$`} then ${unquoted} end as word, q.at
+    from (select ${trimmed(sql`t.word`)} as word, t.at from unnest(${parts}) with ordinality t (word, at)) q)`
+}
+
+/** Reads a list and keeps each value once. The result is null if a value cannot be read or there are more than 1,000. */
 export function eachOf(text: Sql, read: (one: Sql) => Sql): Sql {
   return sql`(select case when bool_and(p.id is not null) and count(*) <= 1000 then array_agg(p.id order by p.at) end
     from (select o.id, min(o.at) as at from (
-      select ${read(sql`s.word`)} as id, s.at
-      from (select ${trimmed(sql`t.word`)} as word, t.at from unnest(string_to_array(${text}, ',')) with ordinality t (word, at)) s
-      where s.word <> '') o group by o.id) p)`
+      select ${read(sql`s.word`)} as id, s.at from ${splitWords(text)} s where s.word is distinct from '') o group by o.id) p)`
 }

@@ -1,5 +1,5 @@
 /** Derives the options of a new select from the cells, for a request that lists no options. */
-import { trimmed } from '../../fields/cell-sql.ts'
+import { splitWords, trimmed } from '../../fields/cell-sql.ts'
 import { type FieldDef, isMultiple, type TableDef } from '../../fields/definition.ts'
 import type { ConversionPlace } from '../../fields/field-type.ts'
 import type { FieldType } from '../../fields/registry.ts'
@@ -15,7 +15,7 @@ const MAX_TITLE_BYTES = 500
 const MAX_BATCH = 20_000
 
 /**
- * Returns the distinct values of the cells, sorted by code point. For a multi_select, a cell is read as a comma-separated list.
+ * Returns the distinct values of the cells, sorted by code point. For a multi_select, a cell is read as a list.
  * @param type select or multi_select
  * @throws ConversionEnded when there are more than a select can have
  */
@@ -28,14 +28,13 @@ export async function optionsFromCells(
 ): Promise<FieldDef['options']> {
   const { words } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
   const cell = sql`r.${ident(field.id)}`
-  const word = isMultiple(type) ? sql`unnest(string_to_array(c.words, ','))` : sql`c.words`
+  const each = isMultiple(type) ? sql`cross join lateral ${splitWords(sql`c.words`)} v` : sql`cross join lateral (select c.words as word) v`
   const title = trimmed(sql`v.word`)
   const titles = new Set<string>()
   for await (const batch of idBatches(db, table.id, { maxStep: MAX_BATCH })) {
     const found = await db.records(table.id).read<{ title: string }>(sql`
       select distinct ${title} as title from (
-        select ${word} as word from (
-          select ${words(cell)} as words from ${recordsOf(table.id)} r where ${inBatch(batch)} and ${cell} is not null offset '0') c) v
+        select ${words(cell)} as words from ${recordsOf(table.id)} r where ${inBatch(batch)} and ${cell} is not null offset '0') c ${each}
       where ${title} <> '' and octet_length(${title}) <= ${MAX_TITLE_BYTES} limit ${MAX_OPTIONS + 1}`)
     for (const { title } of found) titles.add(title)
     if (titles.size > MAX_OPTIONS)

@@ -84,8 +84,8 @@ export const multiSelect: FieldTypeDefinition = {
   groups: null,
   search: null,
 
-  // A text that is the whole title of an option is that option, even if it contains a comma.
-  fromText: (text, field) => sql`coalesce(${asList(optionOf(trimmed(text), field))}, ${eachOf(text, (one) => optionOf(one, field))})`,
+  // A text that is no list of options, but the whole title of one, is that option.
+  fromText: (text, field) => sql`coalesce(${eachOf(text, (one) => optionOf(one, field))}, ${asList(optionOf(trimmed(text), field))})`,
   becomes: { select: (cell, change) => onlyValue(cell, (one) => sameOption(one, change)) },
   csv: {
     ...SHIELDED,
