@@ -171,6 +171,7 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
       'x-next-cursor',
       'x-request-id',
       'x-ignored',
+      'x-unknown-options',
       'etag',
       'idempotent-replayed',
       POSITION_HEADER,

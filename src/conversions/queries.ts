@@ -19,7 +19,8 @@ async function conversionOf({ db }: Context, id: number): Promise<StoredJob> {
     select coalesce(exact_state, case state when 'queued' then 'running' else state end) as state, least(done, total) as done, total, error,
       case when failing is not null and fails is not null then converts end as converts,
       case when converts is not null and fails is not null then failing end as failing,
-      case when converts is not null and failing is not null then fails end as fails
+      case when converts is not null and failing is not null then fails end as fails,
+      lost_views -> 'needing' as deleted_views, lost_views -> 'sorting' as dropped_sorts
     from field_conversions where id = ${id}`)
   return row as StoredJob
 }

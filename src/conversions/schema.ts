@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { FIELD_TYPES } from '../fields/registry.ts'
 import { Id } from '../platform/http/procedures/schemas.ts'
-import { Decimals, Options } from '../tables/schema.ts'
+import { Decimals, LostView, Options } from '../tables/schema.ts'
 
 export const TypeChange = z.strictObject({
   type: z.enum(FIELD_TYPES),
@@ -17,7 +17,9 @@ export const TypeChange = z.strictObject({
   force: z
     .boolean()
     .nullish()
-    .meta({ description: 'Delete views that are invalid with the new type, and drop sorts that the new type does not have.' }),
+    .meta({
+      description: 'Delete views that are invalid, or mean something else, with the new type, and drop sorts that the new type does not have.',
+    }),
 })
 export type TypeChange = z.infer<typeof TypeChange>
 
@@ -48,6 +50,8 @@ export const Job = z
       .array(z.object({ record_id: Id, value: z.string() }))
       .optional()
       .meta({ description: 'The first 100 cells that cannot, by record id.' }),
+    deleted_views: z.array(LostView).optional().meta({ description: 'With force: views that the new type has made invalid or has changed.' }),
+    dropped_sorts: z.array(LostView).optional().meta({ description: 'With force: views that were sorted by the field.' }),
     created: z.int().optional().meta({ description: 'Records that an import has created.' }),
     issues: z
       .array(z.object({ row: z.int(), column: z.string().nullable(), message: z.string() }))

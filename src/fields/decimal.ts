@@ -25,6 +25,12 @@ export function roundedDecimal(text: string, decimals: number | null): { text: s
   return { text: plain(units, places, sign === '-') }
 }
 
+/** The number as a cell of a text field would hold it; null for a text that is no number of a cell. */
+export function decimalText(decimal: string): string | null {
+  const rounded = roundedDecimal(decimal, null)
+  return typeof rounded === 'string' ? null : rounded.text
+}
+
 /** True if rounding would not change the text, as for most numbers: it is in range, short enough, and has no leading or trailing zeros. */
 function isPlain(text: string, places: number): boolean {
   if (!PLAIN.test(text)) return false

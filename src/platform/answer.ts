@@ -11,6 +11,8 @@ export interface Answer<T> {
   version?: number
   /** Names of the inputs that a rule of api.md made the service ignore; sent as X-Ignored. */
   ignored?: readonly string[]
+  /** The titles in conditions that no option has, as `field=title`; sent as X-Unknown-Options. */
+  unknownOptions?: readonly string[]
 }
 
 /** The versions that the caller accepts for the row; undefined accepts any version. */

@@ -68,25 +68,25 @@ export const recordsRouter = router({
     .mutation(({ ctx, input }) => records.createBatch(ctx.context, ctx.table, input)),
 
   query: tableProcedure('read', callers.any, { isSilent: true })
-    .meta(rest('POST', '/api/table/{table_id}/records/query', docs.query, { mayIgnore: true, isList: true }))
+    .meta(rest('POST', '/api/table/{table_id}/records/query', docs.query, { mayIgnore: true, takesConditions: true, isList: true }))
     .input(RecordsQuery)
     .output(QueryAnswer)
     .query(answering(({ ctx, input }) => query(ctx.context, ctx.table, input))),
 
   explain: tableProcedure('read', callers.any, { isSilent: true, prefersReplica: true })
-    .meta(rest('POST', '/api/table/{table_id}/records/explain', docs.explain, { mayIgnore: true }))
+    .meta(rest('POST', '/api/table/{table_id}/records/explain', docs.explain, { mayIgnore: true, takesConditions: true }))
     .input(RecordsQuery)
     .output(Explanation)
     .query(answering(({ ctx, input }) => explain(ctx.context, ctx.table, input))),
 
   count: tableProcedure('read', callers.any, { prefersReplica: true })
-    .meta(rest('POST', '/api/table/{table_id}/records/count', docs.count, { mayIgnore: true }))
+    .meta(rest('POST', '/api/table/{table_id}/records/count', docs.count, { mayIgnore: true, takesConditions: true }))
     .input(RecordsQuery)
     .output(Counted)
     .query(answering(({ ctx, input }) => count(ctx.context, ctx.table, input))),
 
   groups: tableProcedure('read', callers.any, { prefersReplica: true })
-    .meta(rest('POST', '/api/table/{table_id}/records/groups', docs.groups, { mayIgnore: true, isList: true }))
+    .meta(rest('POST', '/api/table/{table_id}/records/groups', docs.groups, { mayIgnore: true, takesConditions: true, isList: true }))
     .input(RecordsGroups)
     .output(listOf(RecordGroup))
     .query(answering(({ ctx, input }) => groups(ctx.context, ctx.table, input))),

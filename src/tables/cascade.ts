@@ -35,10 +35,16 @@ export interface Cascade {
   needsOf?(context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds>
   /** Deletes the views that need the field, and drops the sort of views that are sorted by it. */
   dropField?(context: Context, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
-  /** Returns the views that would be invalid if the field were as `changed` describes it. The version is higher, as for `needsOf`. */
+  /**
+   * Returns the views that would be invalid, or would mean something else, if the field were as `changed` describes it. The version is
+   * higher, as for `needsOf`.
+   */
   invalidWith?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
-  /** Deletes the views that are invalid with the field's new type and column, and drops sorts that the type does not have. */
-  retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<void>
+  /**
+   * Deletes the views that are invalid or mean something else with the field's new type and column, and drops sorts that the type does not
+   * have. @returns both
+   */
+  retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
   /** Renames options of a select. The version is higher, as for `needsOf`. @param titles the new titles by the old ones */
   renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
   /**
@@ -77,7 +83,11 @@ export async function recordsDeleted(context: Context, tableId: number, recordId
 }
 
 /** Returns a 409 that names the views. */
-export const neededByViews = (views: readonly NamedView[]) =>
-  conflict(`Views need this field: ${views.map(({ name }) => name).join(', ')}; send force: true to change them`, {
+export const neededByViews = (views: readonly NamedView[]) => naming(views, 'Views need this field', 'change them')
+/** Returns a 409 that names the views. They stay with force, and then find no record by the option. */
+export const filteringByOption = (views: readonly NamedView[]) => naming(views, 'Views filter by a removed option', 'remove it all the same')
+
+const naming = (views: readonly NamedView[], reason: string, effect: string) =>
+  conflict(`${reason}: ${views.map(({ name }) => name).join(', ')}; send force: true to ${effect}`, {
     issues: views.map(({ id, name }) => ({ path: ['views', id], message: name })),
   })

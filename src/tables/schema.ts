@@ -86,7 +86,7 @@ export const FieldOrder = z.strictObject({
   field_ids: z.array(z.string()).max(MAX_FIELDS).meta({ description: 'Every field of the table once, except key and calc fields.' }),
 })
 
-const LostView = z.object({ id: Id, name: z.string() })
+export const LostView = z.object({ id: Id, name: z.string() })
 export const FieldDeletion = z.strictObject({
   force: absentOr(z.boolean()).meta({
     description: 'Also deletes views that filter or are structured by the field, and drops sorts by it.',

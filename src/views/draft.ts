@@ -69,7 +69,7 @@ const BOTH_SENT: Issue = { path: ['filters'], message: 'send either filters or f
 function checkedFilters(sent: unknown, table: TableDef): Filter[] {
   const filters = parseFilters(sent)
   requireSmall(filters, 'filters')
-  resolveTree(precedence(filters, ['filters']), table)
+  resolveTree(precedence(filters, ['filters']), table, true)
   return filters
 }
 
@@ -78,7 +78,7 @@ function checkedGroup(sent: unknown, table: TableDef): FilterGroup | null {
   if (!group) return null
   const stored = mapLeaves(group, ({ path: _, ...condition }) => condition)
   requireSmall(stored, 'filter')
-  resolveTree(group, table)
+  resolveTree(group, table, true)
   return stored
 }
 

@@ -7,11 +7,13 @@ import { type Database, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Cascade, FieldNeeds } from '../tables/cascade.ts'
 import { fitLayoutIndexes, indexedField } from './calendar-indexes.ts'
-import { structuralFields, withoutField } from './config.ts'
-import { draftOf, type ViewDraft } from './draft.ts'
+import { readConfig, structuralFields, withoutField } from './config.ts'
+import type { ViewDraft } from './draft.ts'
 import { keptOrder } from './filters/order.ts'
+import { keepsMeaning } from './filters/meaning.ts'
 import { type Filter, leavesOf, mapLeaves } from './filters/parse.ts'
-import { readViews, type ViewRow } from './saved.ts'
+import type { ResolvedCondition } from './filters/resolve-conditions.ts'
+import { queryOf, readViews, type ViewRow } from './saved.ts'
 import { removeViews } from './service.ts'
 
 export const viewCascade: Cascade = { needsOf, dropField, invalidWith, retypeField, renameOptions }
@@ -66,13 +68,13 @@ async function invalidWith({ db }: Context, table: TableDef, changed: FieldDef):
   const next = withField(table, changed)
   const views = await readViews(db, table.id)
   const named = ({ id, name }: ViewRow) => ({ id, name })
-  const lost = views.filter((view) => needs(view, changed.id) && !isSavable({ ...view, ...keptOrder([]) }, next))
-  const sorted = views.filter((view) => isSortedBy(view, changed.id) && !lost.includes(view) && !isSavable(view, next))
+  const lost = views.filter((view) => needs(view, changed.id) && !staysAsIs({ ...view, ...keptOrder([]) }, table, next))
+  const sorted = views.filter((view) => isSortedBy(view, changed.id) && !lost.includes(view) && !isReadable(view, next))
   return { needing: lost.map(named), sorting: sorted.map(named) }
 }
 
 /** Deletes or changes the views that do not allow the new type, and creates the calendar index anew, which went with the old column. */
-async function retypeField(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
+async function retypeField(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds> {
   const { needing, sorting } = await invalidWith(context, table, changed)
   const isAmong = (named: FieldNeeds['needing'], { id }: ViewRow) => named.some((view) => view.id === id)
   const views = await readViews(context.db, table.id)
@@ -84,6 +86,7 @@ async function retypeField(context: Context, table: TableDef, changed: FieldDef)
   for (const view of views.filter((each) => isAmong(sorting, each))) await rewrite(context.db, view, unsorted(view, changed.id))
   const rest = views.filter((view) => !isAmong(needing, view))
   if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(context, table.id, [], changed)
+  return { needing, sorting }
 }
 
 /** The definition of the table after the change. */
@@ -92,11 +95,18 @@ const withField = (table: TableDef, changed: FieldDef): TableDef => ({
   fields: table.fields.map((field) => (field.id === changed.id ? changed : field)),
 })
 
-/** True if the table would accept the view. */
-function isSavable({ type, config, filters, filter, order, order_by, order_dir }: ViewRow, table: TableDef): boolean {
+/** True if the view is valid for the changed table, and each of its conditions has the meaning that it had. */
+function staysAsIs(view: ViewRow, before: TableDef, after: TableDef): boolean {
+  if (!isReadable(view, after)) return false
+  const [were, are] = [before, after].map((table) => leavesOf(queryOf(view, table).where))
+  return (were ?? []).every((condition, index) => keepsMeaning(condition, are?.[index] as ResolvedCondition))
+}
+
+/** True if the layout, the conditions and the order of the view are valid for the table. */
+function isReadable(view: ViewRow, table: TableDef): boolean {
   try {
-    draftOf(type, { config, filters, filter, ...(order ? { order } : { order_by, order_dir }) }, undefined, table)
-    return true
+    queryOf(view, table)
+    return !readConfig(view.type, view.config, table).issues.length
   } catch (error) {
     if (error instanceof AppError) return false
     throw error

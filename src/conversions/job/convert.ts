@@ -11,6 +11,7 @@ import { type Database, sql } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/database/database-errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
+import type { FieldNeeds } from '../../tables/cascade.ts'
 import { addShadowColumns, dropShadowColumns, holdWriters, swapColumns } from '../../tables/ddl.ts'
 import { storeType } from '../../tables/fields/alter-fields.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
@@ -106,11 +107,25 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
     if (!conversion.force) await requireValidViews(context, table, changed)
     await storeType(db, table.id, changed)
     const requested = { ...context, requester: { userId: conversion.user_id, keyId: conversion.api_key_id, ip: conversion.ip } }
-    for (const { retypeField } of context.cascades) await retypeField?.(requested, table, changed)
+    const lost = await retype(requested, table, changed)
     const detail = { from: field.type, to: changed.type, job_id: conversion.id }
     await audit(requested, 'field.converted', { ...auditPlaceOf(table), id: field.id, name: field.name, detail })
-    await db.write(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
+    await db.write(sql`
+      update field_conversions set state = 'done', done = total, updated_at = now(),
+        lost_views = ${conversion.force ? JSON.stringify(lost) : null}::jsonb
+      where id = ${conversion.id}`)
   })
+}
+
+/** Fits the views to the changed field. @returns those that were deleted, and those that lost their sort */
+async function retype(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds> {
+  const lost: FieldNeeds = { needing: [], sorting: [] }
+  for (const { retypeField } of context.cascades) {
+    const { needing = [], sorting = [] } = (await retypeField?.(context, table, changed)) ?? {}
+    lost.needing.push(...needing)
+    lost.sorting.push(...sorting)
+  }
+  return lost
 }
 
 /** No such schema or table: it has been purged. */

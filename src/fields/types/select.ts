@@ -132,7 +132,11 @@ function parseSeveral(given: unknown, field: FieldSettings): Parsed {
   return typeof found === 'string' ? wrong(found) : cell(found.length ? found : null)
 }
 
-const noOption = (title: string) => `unknown option "${title.length > 100 ? `${title.slice(0, 100)}…` : title}"`
+/** The message for a title that no option has. */
+export function noOption(title: unknown): string {
+  const text = String(title)
+  return `unknown option "${text.length > 100 ? `${text.slice(0, 100)}…` : text}"`
+}
 
 /** Leaves out removed options while a job has yet to remove them from the cells. */
 function value(field: FieldSettings, column: Sql): Sql {

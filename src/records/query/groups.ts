@@ -19,7 +19,7 @@ import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
 import { sortKey } from './order-sql.ts'
 import { printSelection } from './print.ts'
 import { resolveQuery } from './resolve.ts'
-import type { ResolvedQuery } from './selection.ts'
+import { noticesOf, type ResolvedQuery } from './selection.ts'
 
 /** The most distinct days in one answer: half a century. The limits of each are computed in the time zone. */
 const MAX_DAYS = 20_000
@@ -33,7 +33,7 @@ export async function countGroups(context: Context, table: TableDef, input: Reco
   const { field, grouping } = groupedField(table, input)
   const query = await resolveQuery(context, table, input, () => notFound('View'), [field])
   const resolved = await withSortKeys(context.db, query, [field])
-  return { value: { rows: await countedGroups(context, resolved, field, grouping, input.unit ?? 'day') }, ignored: resolved.ignored }
+  return { value: { rows: await countedGroups(context, resolved, field, grouping, input.unit ?? 'day') }, ...noticesOf(resolved) }
 }
 
 async function countedGroups(

@@ -10,8 +10,8 @@ import { decodeCursor } from '../../platform/http/answers/cursor.ts'
 import { MAX_ID } from '../../platform/row-ids.ts'
 import type { SecretKeys } from '../../settings.ts'
 import { resolveOrder, type Sort } from '../../views/filters/order.ts'
-import { isGiven, leavesOf, parseConditions } from '../../views/filters/parse.ts'
-import { resolveTree } from '../../views/filters/resolve-conditions.ts'
+import { isGiven, leavesOf, parseConditions, type Tree } from '../../views/filters/parse.ts'
+import { namesUnknownOption, type ResolvedCondition, resolveTree } from '../../views/filters/resolve-conditions.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
 import { withFoundUsers } from '../found-users.ts'
@@ -63,13 +63,16 @@ function narrowedBy(
   const words = searchWords(input.search ?? '')
   if (saved && !input.append_filters) {
     const ignored = IGNORED_WITH_VIEW.filter((name) => isGiven(input[name]))
-    return { ...inContext(context, { table, where: saved.where, words }, saved.order, saved, fields), ignored }
+    return { ...inContext(context, { table, where: saved.where, words }, saved.order, saved, fields), ignored, unknownOptions: [] }
   }
   const requested = resolveTree(parseConditions(input), table)
   const order = resolveOrder(input, table)
   const where = saved ? { all: [saved.where, requested] } : requested
-  return { ...inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields), ignored: [] }
+  return { ...inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields), ignored: [], unknownOptions: unknownOptionsIn(requested) }
 }
+
+const unknownOptionsIn = (requested: Tree<ResolvedCondition>): string[] =>
+  leavesOf(requested).flatMap((condition) => (namesUnknownOption(condition) ? `${condition.field.id}=${condition.value}` : []))
 
 function inContext(
   { actor, now }: Context,
@@ -77,7 +80,7 @@ function inContext(
   order: readonly Sort[],
   saved: SavedQuery | undefined,
   fields: readonly FieldDef[],
-): Omit<ResolvedQuery, 'ignored'> {
+): Omit<ResolvedQuery, 'ignored' | 'unknownOptions'> {
   const queryContext: QueryContext = {
     moment: { now, timeZone: actor.timeZone, weekStart: saved?.weekStart ?? 'monday' },
     me: { id: actor.userId, email: actor.email },

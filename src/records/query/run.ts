@@ -18,7 +18,7 @@ import { countGroups } from './groups.ts'
 import { printCount } from './print.ts'
 import { readPage } from './read-page.ts'
 import { resolvePage, resolveQuery } from './resolve.ts'
-import { isRestricted } from './selection.ts'
+import { isRestricted, noticesOf } from './selection.ts'
 
 /**
  * Returns one page of records, or with `explain: true` what `explain` returns. The number of statements does not depend on the number
@@ -29,7 +29,7 @@ export function query(context: Context, table: TableRef, input: RecordsQuery): P
   if (input.explain) return explain(context, table, input)
   return readWithDefinition(context, table, async (definition) => {
     const page = await resolvePage(context, definition, input)
-    return { value: await readPage(context, page), ignored: page.ignored }
+    return { value: await readPage(context, page), ...noticesOf(page) }
   })
 }
 
@@ -40,7 +40,7 @@ export function query(context: Context, table: TableRef, input: RecordsQuery): P
 export function explain(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<Explanation>> {
   return readWithDefinition(context, table, async (definition) => {
     const page = await resolvePage(context, definition, { ...input, explain: true })
-    return { value: await explainPage(context, page, input.record_id ?? null), ignored: page.ignored }
+    return { value: await explainPage(context, page, input.record_id ?? null), ...noticesOf(page) }
   })
 }
 
@@ -58,7 +58,7 @@ export function count(context: Context, table: TableRef, asked: RecordsQuery): P
     const statement = printCount(resolved, totalOf(db, table.id))
     const [counted] = await db.records(table.id).read<{ count: number; total: number }>(statement, { signal })
     const value = { ...(counted ?? { count: 0, total: 0 }), total_approx: false as const, restricted: isRestricted(resolved.selection) }
-    return { value, ignored: resolved.ignored }
+    return { value, ...noticesOf(resolved) }
   })
 }
 

@@ -25,7 +25,12 @@ export interface ResolvedQuery {
   queryContext: QueryContext
   /** Names of the inputs that were not read, because the view decides without them. */
   ignored: readonly string[]
+  /** The titles in the conditions of the request that no option has, as `field=title`. */
+  unknownOptions: readonly string[]
 }
+
+/** What an answer says of the inputs of its query. */
+export const noticesOf = ({ ignored, unknownOptions }: ResolvedQuery) => ({ ignored, unknownOptions })
 
 export interface ResolvedPage extends ResolvedQuery {
   /** The columns to read; `id` is always read. */

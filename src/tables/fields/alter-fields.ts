@@ -8,7 +8,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, DbNull, sql } from '../../platform/database/database.ts'
 import { badInput, badInputs, conflict, notFound } from '../../platform/errors.ts'
 import { changeTable } from '../alter-table.ts'
-import { neededByViews, requireChangeable, viewsThat } from '../cascade.ts'
+import { filteringByOption, neededByViews, requireChangeable, viewsThat } from '../cascade.ts'
 import { enqueueCleanup } from '../cells/cell-cleanup.ts'
 import { announce, requireUnused } from '../cells/lossy-change.ts'
 import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/rewrite-cells.ts'
@@ -56,6 +56,7 @@ export async function update(context: Context, table: TableRef, fieldId: string,
       const field = ownField(definition, fieldId)
       if (options !== undefined || decimals !== undefined) await requireChangeable(context, table.id, fieldId)
       const { field: changed, cells } = nextOf(field, changes)
+      if (changed.options && !force) await requireUnfiltered(context, definition, { ...field, ...changed })
       const deferred = cells ? await fitCells(context, definition, field, cells, { announced, force }) : {}
       const next: FieldDef = { ...field, ...propertiesIn(changes), ...changed, ...deferred }
       await context.db.prisma.field.update({
@@ -68,6 +69,12 @@ export async function update(context: Context, table: TableRef, fieldId: string,
       return fieldOf(next)
     }),
   )
+}
+
+/** @throws AppError 409 naming the views that filter by options which the changed field does not have */
+async function requireUnfiltered(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
+  const { needing } = await viewsThat('invalidWith', context, table, changed)
+  if (needing.length) throw filteringByOption(needing)
 }
 
 async function auditUpdate(

@@ -8,6 +8,7 @@ import type { Compare } from '../../fields/compares.ts'
 import { type FieldDef, type TableDef, withArticle } from '../../fields/definition.ts'
 import type { Operand } from '../../fields/operand.ts'
 import { TYPES } from '../../fields/registry.ts'
+import { noOption } from '../../fields/types/select.ts'
 import { badInputs, type Issue } from '../../platform/errors.ts'
 import { mapLeaves, type ParsedCondition, type Path, type Tree } from './parse.ts'
 
@@ -22,24 +23,35 @@ export interface ResolvedCondition {
 
 /**
  * Checks every condition of the tree.
+ * @param isSaved true for the conditions of a view that is saved: the title of an option must then exist. In other conditions an unknown
+ * title is valid, and no record has it
  * @throws AppError 400 naming each unknown column, each compare that the type does not have, and each value of the wrong type
  */
-export function resolveTree(tree: Tree<ParsedCondition>, table: TableDef): Tree<ResolvedCondition> {
+export function resolveTree(tree: Tree<ParsedCondition>, table: TableDef, isSaved = false): Tree<ResolvedCondition> {
   const issues: Issue[] = []
   const fields = fieldsById(table)
   const checked = mapLeaves<ParsedCondition, ResolvedCondition>(tree, (condition) => {
     const found = check(condition, fields)
-    if ('field' in found) return found
-    issues.push(found)
+    if (!('field' in found)) issues.push(found)
+    else if (isSaved && namesUnknownOption(found)) issues.push({ path: valuePath(condition), message: noOption(found.value) })
+    else return found
     return { all: [] }
   })
   if (issues.length) throw badInputs(issues)
   return checked
 }
 
+/** True if the value should be the title of an option, and no option has it. */
+export function namesUnknownOption({ field, compare, operand }: ResolvedCondition): boolean {
+  return TYPES[field.type].compares[compare]?.isOptionTitle === true && operand.kind === 'options' && !operand.ids.length
+}
+
+/** In `where` the path itself names the field; a filter names its parts under keys. */
+const pathTo = (path: Path, key: string): Path => (path[0] === 'where' ? path : [...path, key])
+const valuePath = ({ path }: ParsedCondition): Path => pathTo(path, 'value')
+
 function check({ column, compare, value, path }: ParsedCondition, fields: ReadonlyMap<string, FieldDef>): ResolvedCondition | Issue {
-  // In `where` the path itself names the field; a filter names it under a key.
-  const at = (key: string): Path => (path[0] === 'where' ? path : [...path, key])
+  const at = (key: string): Path => pathTo(path, key)
   const field = fields.get(column)
   if (!field) return { path: at('column'), message: notAField(column) }
   const { compares } = TYPES[field.type]

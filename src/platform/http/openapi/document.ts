@@ -135,6 +135,7 @@ function successOf({ responses }: Operation, { meta, name, type }: RestProcedure
     ...(meta.isList ? ['X-Total-Count', 'X-Next-Cursor'] : []),
     ...(meta.etag ? ['ETag'] : []),
     ...(meta.mayIgnore ? ['X-Ignored'] : []),
+    ...(meta.takesConditions ? ['X-Unknown-Options'] : []),
     ...(type === 'mutation' && meta.access.callers.length ? ['X-Position'] : []),
   ]
   return { description: 'Success.', headers: headerRefs(headers), content: { 'application/json': body } }

@@ -11,6 +11,10 @@ export const HEADERS: Record<string, object> = {
   'X-Next-Cursor': header('The cursor of the next page; absent on the last page.', 'string'),
   ETag: header('The version of the row, for If-Match.', 'string'),
   'X-Ignored': header('The inputs that the server ignored because of a rule, comma-separated; absent if there are none.', 'string'),
+  'X-Unknown-Options': header(
+    'The first ten titles in conditions of the request that no option has, as `field=title`, comma-separated and percent-encoded.',
+    'string',
+  ),
   'X-Position': header(
     'Only where the service reads from replicas: what this request has written. Send it back in `X-Position`, and later reads show it.',
     'string',

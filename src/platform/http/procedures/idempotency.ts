@@ -25,7 +25,7 @@ interface Repeatable {
 /** The part of an answer that is stored. */
 export interface StoredAnswer {
   value: unknown
-  /** The headers that belong to the value: ETag and X-Ignored. */
+  /** The headers that belong to the value: ETag, X-Ignored and X-Unknown-Options. */
   headers?: Record<string, string>
 }
 

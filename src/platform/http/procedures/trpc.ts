@@ -53,6 +53,8 @@ export interface Meta extends Record<string, unknown> {
   etag?: 'answered' | 'answered and heeded'
   /** Whether X-Ignored names the inputs that a rule made the service ignore. */
   mayIgnore?: boolean
+  /** Whether X-Unknown-Options names the titles in conditions that no option has. */
+  takesConditions?: boolean
 }
 
 const t = initTRPC
@@ -73,7 +75,7 @@ export const { router, mergeRouters } = t
 /** How an operation behaves on REST, beyond what its schemas say. */
 type Behaviour = Pick<
   Meta,
-  'status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey'
+  'status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'takesConditions' | 'sessionOnlyKey'
 >
 
 /** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
@@ -83,11 +85,21 @@ export function rest(method: 'GET' | 'POST', path: `/${string}`, docs: Operation
 }
 
 /** The headers for the properties of an answer besides its value. */
-export function headersOf({ version, ignored }: Answer<unknown>): Headers {
+export function headersOf({ version, ignored, unknownOptions }: Answer<unknown>): Headers {
   return {
     ...(version !== undefined && { etag: `"${version}"` }),
     ...(ignored?.length && { 'x-ignored': [...new Set(ignored)].join(', ') }),
+    ...(unknownOptions?.length && { 'x-unknown-options': headerList(unknownOptions) }),
   }
+}
+
+/** A header of a few short values, because clients limit the size of all headers. */
+const [MOST_VALUES, LONGEST_VALUE] = [10, 100]
+
+/** Callers' texts as a header. What a header cannot hold, or what separates values, is written as in addresses: `%2C`. */
+function headerList(texts: readonly string[]): string {
+  const shortest = [...new Set(texts)].slice(0, MOST_VALUES).map((text) => [...text].slice(0, LONGEST_VALUE).join(''))
+  return shortest.map((text) => text.replaceAll(/[^ -~]|[%,]/gu, encodeURIComponent)).join(', ')
 }
 
 /**

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "field_conversions" ADD COLUMN     "lost_views" JSONB;
