@@ -52,7 +52,7 @@ async function changing(table: number, field: string, changes: FieldUpdate, mean
     if (isLook && when === 'after') await meanwhile()
     return rows
   })
-  return update({ ...context, db }, ref(table), field, changes)
+  return (await update({ ...context, db }, ref(table), field, changes)).value
 }
 
 const fieldOf = async (table: number, id: string) =>

@@ -30,7 +30,7 @@ describe('a table', () => {
       { id: 'own_id', name: 'Email address 2', type: 'email' },
     ]
     const made = await as.post(`/api/space/${account.space}/tables/create`, { name: ' Deals ', fields })
-    const flags = { required: false, always_hidden: false, admin_only: false }
+    const flags = { required: false, always_hidden: false, admin_only: false, version: 1 }
     expect(made.body).toEqual({
       id: expect.any(Number),
       name: 'Deals',

@@ -19,6 +19,8 @@ export interface FieldDef extends FieldSettings {
   narrowing: (Loss & { since: number }) | null
   /** True if the service itself sets the cells: when a record was created or changed, and by whom. */
   calc: boolean
+  /** Increases with every change of the field's own properties. */
+  version: number
 }
 
 export interface TableDef {
@@ -44,6 +46,7 @@ const given = {
   is_rounding: false,
   narrowing: null,
   lookup_table_id: null,
+  version: 1,
 }
 
 export const KEY_FIELD: FieldDef = { ...given, id: 'id', name: 'ID', type: 'number', decimals: 0, key: true, calc: false }
@@ -55,8 +58,9 @@ export const CALC_FIELDS: readonly FieldDef[] = [
   { ...given, id: 'updated_by', name: 'Updated by', type: 'user', key: false, calc: true },
 ]
 
-/** The field without its pending cell changes. Two fields that are equal in this form hold the same values. */
-export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field, removed_options: [], is_rounding: false, narrowing: null })
+/** The field without its version and its pending cell changes. Two fields that are equal in this form hold the same values. */
+export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field, ...NO_CHANGES })
+const NO_CHANGES = { removed_options: [], is_rounding: false, narrowing: null, version: 1 }
 
 /** The fields that users created, which are the keys of a record's `data`. */
 export const ownFields = memo((table: TableDef): readonly FieldDef[] => table.fields.filter((field) => !field.key && !field.calc))

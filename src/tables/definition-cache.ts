@@ -81,7 +81,7 @@ async function readDefinitions(db: Database, ids: readonly number[]): Promise<Ta
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
           'admin_only', admin_only, 'options', options, 'removed_options', coalesce(removed_options, '{}'), 'decimals', decimals,
-          'is_rounding', is_rounding, 'narrowing', narrowing, 'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp})
+          'is_rounding', is_rounding, 'narrowing', narrowing, 'version', version, 'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp})
           order by position, id) as fields
         from fields f where f.table_id = t.id
       ) f on true

@@ -3,8 +3,8 @@ import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 import { type Field, fieldOf, type Table, type TableWithFields } from './schema.ts'
 
 const flags = { required: false, always_hidden: false, admin_only: false }
-const title: Field = { id: 'company', name: 'Company', type: 'text', ...flags, required: true }
-const stage: Field = { id: 'stage', name: 'Stage', type: 'select', ...flags, options: ['Lead', 'Won', 'Lost'] }
+const title: Field = { id: 'company', name: 'Company', type: 'text', ...flags, required: true, version: 1 }
+const stage: Field = { id: 'stage', name: 'Stage', type: 'select', ...flags, options: ['Lead', 'Won', 'Lost'], version: 1 }
 const summary: Table = { id: 101, name: 'Deals', space_id: 1 }
 const table: TableWithFields = { ...summary, fields: [fieldOf(KEY_FIELD), title, stage] }
 const NAME_TAKEN = { 409: 'This name is taken' }
@@ -63,14 +63,16 @@ export const fieldDocs = operationDocs('Tables', {
   update: {
     summary: 'Update a field',
     description:
-      'Send `options` as the whole list; `{title, was}` renames an option. A change that would alter cells (removing an option that ' +
-      'records use, fewer decimals) is 409 unless `force` is true. Once it is answered, every reader sees those cells as changed. On a ' +
-      'large table a job rewrites them afterwards, and the decimals and type of the field cannot be changed until it is done.',
+      'Send `options` as the whole list, in which `{title, was}` renames an option, or `add_options` and `remove_options`, which leave ' +
+      'alone what others change meanwhile. A change that would alter cells (removing an option that records use, fewer decimals), or ' +
+      'that removes an option that a view filters by, is 409 unless `force` is true. Once it is answered, every reader sees those cells ' +
+      'as changed, and the view finds no record by the option. On a large table a job rewrites the cells afterwards, and the decimals ' +
+      'and type of the field cannot be changed until it is done.',
     example: {
       input: { options: ['Lead', { title: 'Closed', was: 'Won' }, 'Lost'] },
-      output: { ...stage, options: ['Lead', 'Closed', 'Lost'] },
+      output: { ...stage, options: ['Lead', 'Closed', 'Lost'], version: 2 },
     },
-    errors: { 409: 'options: records use "Lost"; send force: true to change them' },
+    errors: { 409: 'The field has changed since' },
   },
 
   delete: {

@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, Ok, SpacePath, TablePath } from '../platform/http/procedures/schemas.ts'
-import { rest, router, spaceProcedure, tableProcedure } from '../platform/http/procedures/trpc.ts'
+import { answering, rest, router, spaceProcedure, tableProcedure } from '../platform/http/procedures/trpc.ts'
 import { fieldDocs, tableDocs } from './docs.ts'
 import * as fieldChanges from './fields/alter-fields.ts'
 import {
@@ -55,16 +55,18 @@ export const tablesRouter = router({
 
 export const fieldsRouter = router({
   create: tableProcedure('admin', callers.managers)
-    .meta(rest('POST', '/api/table/{table_id}/fields/create', fieldDocs.create, { isRepeatable: true }))
+    .meta(rest('POST', '/api/table/{table_id}/fields/create', fieldDocs.create, { etag: 'answered', isRepeatable: true }))
     .input(NewField.extend(TablePath.shape))
     .output(Field)
-    .mutation(({ ctx, input }) => fieldChanges.create(ctx.context, ctx.table, input)),
+    .mutation(answering(({ ctx, input }) => fieldChanges.create(ctx.context, ctx.table, input))),
 
   update: tableProcedure('admin', callers.managers)
-    .meta(rest('POST', '/api/table/{table_id}/field/{field_id}/update', fieldDocs.update))
+    .meta(rest('POST', '/api/table/{table_id}/field/{field_id}/update', fieldDocs.update, { etag: 'answered and heeded' }))
     .input(FieldUpdate.extend(FieldPath.shape))
     .output(Field)
-    .mutation(({ ctx, input: { field_id, ...changes } }) => fieldChanges.update(ctx.context, ctx.table, field_id, changes)),
+    .mutation(
+      answering(({ ctx, input: { field_id, ...changes } }) => fieldChanges.update(ctx.context, ctx.table, field_id, changes, ctx.ifMatch)),
+    ),
 
   delete: tableProcedure('admin', callers.managers)
     .meta(rest('POST', '/api/table/{table_id}/field/{field_id}/delete', fieldDocs.delete))

@@ -22,6 +22,7 @@ export const Field = z
     table: Id.optional().meta({ description: 'The table that a lookup points to.' }),
     key: z.literal(true).optional().meta({ description: "The record's id." }),
     calc: z.literal(true).optional().meta({ description: 'True if the service sets the values.' }),
+    version: z.int().optional().meta({ description: 'Increases with every change, for If-Match. Absent in a dry run.' }),
   })
   .meta({ id: 'Field', description: 'A column of a table.' })
 export type Field = z.infer<typeof Field>
@@ -67,6 +68,8 @@ export const FieldUpdate = changesOf(
       .max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
       .nullish()
       .meta({ description: 'The whole list in its new order. `{title, was}` renames an option; records keep it.' }),
+    add_options: Options.nullish().meta({ description: 'Titles to add to those that the field has, beside changes that others make.' }),
+    remove_options: Options.nullish().meta({ description: 'Titles to remove from those that the field has.' }),
     decimals: Decimals.nullish(),
     force: z.boolean().meta({ description: 'Changes cells too: removed options are emptied, numbers rounded.' }),
   }),
@@ -105,7 +108,7 @@ export const FieldPath = TablePath.extend({
 })
 
 /** Returns a field as the API shows it: options by their titles, and only the properties of its type. */
-export function fieldOf({ id, name, type, required, always_hidden, admin_only, ...field }: FieldDef): Field {
+export function fieldOf({ id, name, type, required, always_hidden, admin_only, version, ...field }: FieldDef): Field {
   const { options, decimals, lookup_table_id, key, calc } = field
   return {
     ...{ id, name, type, required, always_hidden, admin_only },
@@ -114,5 +117,6 @@ export function fieldOf({ id, name, type, required, always_hidden, admin_only, .
     ...(lookup_table_id !== null && { table: lookup_table_id }),
     ...(key && { key }),
     ...(calc && { calc }),
+    version,
   }
 }

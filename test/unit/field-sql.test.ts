@@ -79,7 +79,7 @@ const VALUES = [
 const pageSql = (selection: Partial<Selection>, more: Partial<ResolvedPage> = {}) =>
   printPage({
     selection: { table, where: { all: [] }, words: [], ...selection },
-    ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false, ignored: [] },
+    ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false, ignored: [], unknownOptions: [] },
     ...more,
   }).statement
 const printed = ({ text, values }: { text: string; values: unknown[] }) => `${text.replaceAll(/\s+/g, ' ')} ← ${JSON.stringify(values)}`

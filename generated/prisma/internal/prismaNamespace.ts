@@ -3979,7 +3979,8 @@ export const FieldScalarFieldEnum = {
   decimals: 'decimals',
   isRounding: 'isRounding',
   narrowing: 'narrowing',
-  lookupTableId: 'lookupTableId'
+  lookupTableId: 'lookupTableId',
+  version: 'version'
 } as const
 
 export type FieldScalarFieldEnum = (typeof FieldScalarFieldEnum)[keyof typeof FieldScalarFieldEnum]
@@ -4006,6 +4007,7 @@ export const FieldConversionScalarFieldEnum = {
   converts: 'converts',
   failing: 'failing',
   fails: 'fails',
+  lostViews: 'lostViews',
   lastId: 'lastId',
   attempts: 'attempts',
   error: 'error',

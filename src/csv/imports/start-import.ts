@@ -1,7 +1,7 @@
 /** Starts imports that a job does: into a table, or into a new one whose fields are guessed from the file. */
 import { requesterOf } from '../../audit/log.ts'
 import type { StartedJob } from '../../conversions/schema.ts'
-import { ownFields, type TableDef } from '../../fields/definition.ts'
+import { type FieldDef, ownFields, type TableDef } from '../../fields/definition.ts'
 import type { Role } from '../../platform/access/authorize.ts'
 import type { SpaceRef, TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
@@ -9,7 +9,7 @@ import { sql } from '../../platform/database/database.ts'
 import { AppError, badCells, conflict } from '../../platform/errors.ts'
 import type { ReceivedBytes } from '../../platform/stored-files/received-bytes.ts'
 import { newFields } from '../../tables/fields/new-fields.ts'
-import { fieldOf, MAX_FIELDS, type NewField } from '../../tables/schema.ts'
+import { type Field, fieldOf, MAX_FIELDS, type NewField } from '../../tables/schema.ts'
 import { create } from '../../tables/service.ts'
 import { freeName, Guess, type GuessedColumn } from '../guess.ts'
 import { type ReadFile, readFile } from '../reader.ts'
@@ -93,8 +93,14 @@ export async function guessTable(context: Context, space: SpaceRef, file: NamedF
   const name = file.title ?? (await freeTitle(context, space))
   const present = await takenTitles(context, space)
   if (present.has(name.toLowerCase())) throw conflict('This name is taken')
-  const guessed = { name, rows, fields: ownFields({ fields } as TableDef).map(fieldOf) }
+  const guessed = { name, rows, fields: ownFields({ fields } as TableDef).map(proposed) }
   return file.sheetColumns ? guessed : { ...guessed, separator, encoding }
+}
+
+/** A field that does not exist yet, as `tables/create` takes it. */
+function proposed(field: FieldDef): Field {
+  const { version: _, ...properties } = fieldOf(field)
+  return properties
 }
 
 /** Reads the whole file, because a later row may show that a column has other values than the first ones. */

@@ -1,12 +1,14 @@
 /** Creates, changes and deletes fields of a table: metadata, column and cells in one transaction. */
 
+import { isDeepStrictEqual } from 'node:util'
 import { audit, differing } from '../../audit/log.ts'
 import { type FieldDef, ownFields, type TableDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
+import { type Answer, type IfMatch, isStale } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, DbNull, sql } from '../../platform/database/database.ts'
-import { badInput, badInputs, conflict, notFound } from '../../platform/errors.ts'
+import { badInput, badInputs, conflict, notFound, stale } from '../../platform/errors.ts'
 import { changeTable } from '../alter-table.ts'
 import { filteringByOption, neededByViews, requireChangeable, viewsThat } from '../cascade.ts'
 import { enqueueCleanup } from '../cells/cell-cleanup.ts'
@@ -17,13 +19,13 @@ import { isChangedInSteps } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
 import { auditPlaceOf, insertFields, requireLookedUpTables, withUniqueName } from '../service.ts'
 import { newFields } from './new-fields.ts'
-import { changeOptions } from './select-options.ts'
+import { changeOptions, editOptions } from './select-options.ts'
 
 /**
  * Adds a field at the end of the table.
  * @throws AppError 400 for a property that its type does not have, and past 300 fields; 409 for a name that is taken
  */
-export async function create(context: Context, table: TableRef, wanted: NewField): Promise<Field> {
+export async function create(context: Context, table: TableRef, wanted: NewField): Promise<Answer<Field>> {
   return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       const own = ownFields(definition)
@@ -38,27 +40,30 @@ export async function create(context: Context, table: TableRef, wanted: NewField
       const [field] = fields as [FieldDef]
       await addColumn(context.db, table.id, field)
       await audit(context, 'field.created', { ...auditPlaceOf(definition), id: field.id, name: field.name, detail: { type: field.type } })
-      return fieldOf(field)
+      return answerOf(field)
     }),
   )
 }
 
 /**
  * Changes the given properties. An option whose title stays keeps its id, so that records keep their values.
- * @throws AppError 400 for a key or calc field, and for a property that its type does not have; 404; 409 for a name that is taken,
- * and without `force` when cells would lose values
+ * @throws AppError 400 for a key or calc field, and for a property that its type does not have; 404; 409 for a name that is taken, for
+ * a stale If-Match, and without `force` when cells would lose values or a view filters by a removed option
  */
-export async function update(context: Context, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
-  const { options, decimals, force } = changes
+export async function update(
+  context: Context,
+  table: TableRef,
+  fieldId: string,
+  changes: FieldUpdate,
+  ifMatch?: IfMatch,
+): Promise<Answer<Field>> {
+  const { force } = changes
   const announced = force ? undefined : await announce(context, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
   return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       const field = ownField(definition, fieldId)
-      if (options !== undefined || decimals !== undefined) await requireChangeable(context, table.id, fieldId)
-      const { field: changed, cells } = nextOf(field, changes)
-      if (changed.options && !force) await requireUnfiltered(context, definition, { ...field, ...changed })
-      const deferred = cells ? await fitCells(context, definition, field, cells, { announced, force }) : {}
-      const next: FieldDef = { ...field, ...propertiesIn(changes), ...changed, ...deferred }
+      if (isStale(ifMatch, field)) throw stale('The field has changed since', answerOf(field))
+      const next = await changed(context, definition, field, changes, announced)
       await context.db.prisma.field.update({
         where: { tableId_id: { tableId: table.id, id: field.id } },
         data: { ...storedField(next), ...(announced && { narrowing: DbNull }) },
@@ -66,10 +71,34 @@ export async function update(context: Context, table: TableRef, fieldId: string,
       const renamed = renamedOptions(field, next)
       if (renamed.size) for (const { renameOptions } of context.cascades) await renameOptions?.(context, definition, field, renamed)
       await auditUpdate(context, definition, { before: fieldOf(field), after: fieldOf(next), force })
-      return fieldOf(next)
+      return answerOf(next)
     }),
   )
 }
+
+type Announcement = Awaited<ReturnType<typeof announce>>
+
+/**
+ * The field after the change, to which its cells and views have been adapted. An update without effect keeps the version, so that it
+ * makes no If-Match stale.
+ */
+async function changed(
+  context: Context,
+  table: TableDef,
+  field: FieldDef,
+  changes: FieldUpdate,
+  announced: Announcement,
+): Promise<FieldDef> {
+  const { decimals, force } = changes
+  if (optionKeys(changes).length || decimals !== undefined) await requireChangeable(context, table.id, field.id)
+  const { field: own, cells } = nextOf(field, changes)
+  if (own.options && cells && !force) await requireUnfiltered(context, table, { ...field, ...own })
+  const deferred = cells ? await fitCells(context, table, field, cells, { announced, force }) : {}
+  const next = { ...field, ...propertiesIn(changes), ...own, ...deferred }
+  return isDeepStrictEqual(next, field) ? field : { ...next, version: field.version + 1 }
+}
+
+const answerOf = (field: FieldDef): Answer<Field> => ({ value: fieldOf(field), version: field.version })
 
 /** @throws AppError 409 naming the views that filter by options which the changed field does not have */
 async function requireUnfiltered(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
@@ -107,7 +136,7 @@ async function fitCells(
   table: TableDef,
   field: FieldDef,
   cells: CellChange,
-  { announced, force }: { announced: Awaited<ReturnType<typeof announce>>; force: boolean | undefined },
+  { announced, force }: { announced: Announcement; force: boolean | undefined },
 ): Promise<Partial<FieldDef>> {
   if (announced) {
     requireUnused(field, cells, announced)
@@ -129,6 +158,7 @@ function storedField(field: FieldDef) {
     removedOptions: field.removed_options,
     decimals: field.decimals,
     isRounding: field.is_rounding,
+    version: field.version,
   }
 }
 
@@ -161,18 +191,35 @@ interface Next {
 
 /** Applies the given options or decimals to the field. @throws AppError 400; 409 for decimals while cells are being rounded */
 function nextOf(field: FieldDef, changes: FieldUpdate): Next {
-  const { options, decimals } = changes
+  const { decimals } = changes
   const { takes } = TYPES[field.type]
-  if (options != null && takes !== 'options') throw badInput('options', `${field.type} fields have no options`)
+  const key = optionKeys(changes).find((each) => changes[each] != null)
+  if (key && takes !== 'options') throw badInput(key, `${field.type} fields have no options`)
   if (decimals != null && takes !== 'decimals') throw badInput('decimals', `${field.type} fields have no decimals`)
-  if (options !== undefined && takes === 'options') return nextOptions(field, changes)
+  if (takes === 'options' && optionKeys(changes).length) return nextOptions(field, changes)
   return decimals !== undefined && takes === 'decimals' ? nextDecimals(field, decimals) : { field: {} }
 }
 
-function nextOptions(field: FieldDef, { options: wanted }: FieldUpdate): Next {
-  const { options, removed, problem } = changeOptions(field.options ?? [], wanted ?? [], field.removed_options)
-  if (problem) throw badInput('options', problem)
-  if (options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
+/** The keys by which the request changes the options. Null for `options` empties the list; the other two count as absent. */
+function optionKeys({ options, add_options, remove_options }: FieldUpdate) {
+  return [
+    ...(options !== undefined ? (['options'] as const) : []),
+    ...(add_options ? (['add_options'] as const) : []),
+    ...(remove_options ? (['remove_options'] as const) : []),
+  ]
+}
+
+function nextOptions(field: FieldDef, changes: FieldUpdate): Next {
+  const { options: wanted, add_options, remove_options } = changes
+  const isEdit = wanted === undefined
+  const [path = 'options', other] = optionKeys(changes)
+  if (path === 'options' && other) throw badInput(other, 'does not go with options, which is the whole list')
+  const present = field.options ?? []
+  const { options, removed, problem } = isEdit
+    ? editOptions(present, { add: add_options ?? [], remove: remove_options ?? [] }, field.removed_options)
+    : changeOptions(present, wanted ?? [], field.removed_options)
+  if (problem) throw badInput(path, problem)
+  if (options.length > MAX_OPTIONS) throw badInput(path, `must have at most ${MAX_OPTIONS} options`)
   return { field: { options }, cells: removed.length ? withoutOptions(field, removed) : undefined }
 }
 
@@ -213,6 +260,6 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
 export async function storeType(db: Database, tableId: number, { id, type, options, decimals, lookup_table_id }: FieldDef): Promise<void> {
   await db.write(sql`
     update fields set type = ${type}, options = ${options && JSON.stringify(options)}::jsonb, decimals = ${decimals}::int,
-      lookup_table_id = ${lookup_table_id}::int, narrowing = null
+      lookup_table_id = ${lookup_table_id}::int, narrowing = null, version = version + 1
     where table_id = ${tableId} and id = ${id}`)
 }

@@ -58,5 +58,6 @@ function definitionOf({ name, type, required, always_hidden, admin_only, options
     lookup_table_id: takes === 'table' ? (table ?? null) : null,
     key: false,
     calc: false,
+    version: 1,
   }
 }

@@ -31,9 +31,34 @@ export function changeOptions(present: readonly Option[], wanted: readonly Wante
   const twice =
     repeatedTitle(options.map(({ title }) => title)) ?? present.find(({ id }) => options.filter((o) => o.id === id).length > 1)?.title
   const removed = present.filter(({ id }) => !options.some((option) => option.id === id))
-  const problem = missing !== undefined ? `unknown option "${missing}"` : twice !== undefined ? `"${twice}" is listed twice` : null
+  const problem = missing !== undefined ? unknownOption(missing) : twice !== undefined ? listedTwice(twice) : null
   return { options, removed, problem }
 }
+
+/** What is added to the options that a field has at the time, and removed from them. */
+export interface OptionEdit {
+  add: readonly string[]
+  remove: readonly string[]
+}
+
+/**
+ * Returns the list that `edit` makes of the present one. A title that the field has already is not added, so that two people may add
+ * the same one.
+ */
+export function editOptions(present: readonly Option[], { add, remove }: OptionEdit, taken: readonly number[] = []): OptionChange {
+  const titles = new Set(present.map(({ title }) => title))
+  const missing = remove.find((title) => !titles.has(title))
+  const both = add.find((title) => remove.includes(title))
+  const twice = repeatedTitle(add) ?? repeatedTitle(remove)
+  const kept = present.flatMap(({ title }) => (remove.includes(title) ? [] : title))
+  const change = changeOptions(present, [...kept, ...add.filter((title) => !titles.has(title))], taken)
+  if (missing !== undefined) return { ...change, problem: unknownOption(missing) }
+  if (both !== undefined) return { ...change, problem: `"${both}" is added and removed` }
+  return twice === undefined ? change : { ...change, problem: listedTwice(twice) }
+}
+
+const unknownOption = (title: string) => `unknown option "${title}"`
+const listedTwice = (title: string) => `"${title}" is listed twice`
 
 /** The first title that is listed twice. */
 export function repeatedTitle(titles: readonly string[]): string | undefined {
