@@ -39,8 +39,18 @@ async function presented(tableId: number, fields: readonly FieldDef[], order = '
     const shown = SHOWN[field.type]
     const named = shown && (await namedBy(field))
     if (named) for (const row of rows) row[field.id] = shown(row[field.id], named)
+    else if (field.type === 'number' && !field.key) await readExactly(tableId, field, rows, order)
   }
   return rows
+}
+
+/** Replaces the numbers that a float has rounded. */
+async function readExactly(tableId: number, { id }: FieldDef, rows: Row[], order: string): Promise<void> {
+  const digits = await app.db.read<{ text: string | null }>(
+    sql`select trim_scale(${ident(id)})::text as text from ${recordsOf(tableId)} r order by ${raw(order)} limit 1000`,
+  )
+  for (const [index, { text }] of digits.entries())
+    if (text && text.replaceAll(/[-.]/g, '').length > 15) (rows[index] as Row)[id] = JSON.rawJSON(text)
 }
 
 /** The options, users or records that cells of the field may name, by id. */
@@ -243,7 +253,7 @@ describe('an export', () => {
   function valueText(value: unknown): string {
     const { path, email, id: named, title } = Object(value)
     if (named === undefined) return path ?? String(value)
-    return email ?? (title === null ? String(named) : `${title} (${named})`)
+    return email ?? `${title ?? ''} (${named})`
   }
 
   test('has the lines made of objects to the byte, for every type and any value', async () => {

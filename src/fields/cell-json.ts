@@ -3,6 +3,7 @@
  * without an object for a row (docs/decisions/0024-written-pages.md).
  */
 import { PrintedCell } from '../platform/database/statements/printed-rows.ts'
+import { EXACT_LENGTH } from '../platform/exact-json.ts'
 import { JsonPiece, type JsonWriter } from '../platform/writers/json-writer.ts'
 
 /** Values as finished JSON, by the ids that cells hold. */
@@ -39,15 +40,21 @@ const orNull =
 /** Writes a value that is a JSON string. */
 export const textJson: CellJson = orNull((cell, json) => json.string(cell))
 
-/** Writes a number, spelled as JSON.stringify spells the JavaScript number. A text that is not a number becomes null. */
+/** Writes a number with all its digits, as JSON.stringify spells it if JavaScript keeps them. A text that is no number becomes null. */
 export const numberJson: CellJson = orNull((cell, json) => {
   if (isPlainNumber(cell)) return json.printed(cell)
   const text = cell.text()
-  json.text(text.length <= EXACT_LENGTH && AS_IN_JAVASCRIPT.test(text) ? text : JSON.stringify(Number(text)))
+  json.text(text.length <= EXACT_LENGTH && AS_IN_JAVASCRIPT.test(text) ? text : exactDecimal(text))
 })
 
-/** JavaScript keeps 15 digits of every decimal number. */
-const EXACT_LENGTH = 15
+/** Without needless zeros, because those at the beginning are no JSON, and those at the end are no digits of a cell. */
+function exactDecimal(text: string): string {
+  const [, sign, whole = '', fraction = ''] = DECIMAL.exec(text) ?? []
+  if (sign === undefined || whole.length + fraction.length <= EXACT_LENGTH) return JSON.stringify(Number(text))
+  return `${sign}${whole}${fraction && `.${fraction}`}`
+}
+const DECIMAL = /^(-?)0*(\d+?)(?:\.(?:(\d*[1-9])?0*))?$/
+
 /** Without needless zeros, and not so small that JavaScript would write an exponent. */
 const AS_IN_JAVASCRIPT = /^(?:0|-?[1-9]\d*(?:\.\d*[1-9])?|-?0\.(?!0{6})\d*[1-9])$/
 const [POINT, ZERO, NINE] = [46, 48, 57]

@@ -31,6 +31,32 @@ export function decimalText(decimal: string): string | null {
   return typeof rounded === 'string' ? null : rounded.text
 }
 
+/** A sum of binary fractions, such as 0.1 + 0.2, differs from the decimal one only behind so many digits after the point. */
+const TOLERATED_PLACES = 9
+
+/**
+ * The number as an operand of `=`: its rounding to the decimals if the two differ by less than 10^-9, and otherwise the number itself.
+ * @param text as for `roundedDecimal` @param decimals of the field
+ */
+export function equalOperand(text: string, decimals: number | null): string {
+  const rounded = roundedDecimal(text, decimals)
+  if (typeof rounded === 'string' || rounded.text === text) return text
+  const [given, near] = [scaled(text), scaled(rounded.text)]
+  const places = Math.max(given.places, near.places, TOLERATED_PLACES)
+  const [one, other] = [given, near].map(({ units, places: own }) => units * 10n ** BigInt(places - own))
+  const difference = (one ?? 0n) - (other ?? 0n)
+  const tolerance = 10n ** BigInt(places - TOLERATED_PLACES)
+  return difference < tolerance && difference > -tolerance ? rounded.text : text
+}
+
+/** A number as units / 10^places. */
+function scaled(text: string): { units: bigint; places: number } {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMERIC.exec(text.trim()) ?? []
+  const units = BigInt(`${whole}${fraction}`) * (sign === '-' ? -1n : 1n)
+  const places = fraction.length - Number(exponent)
+  return places >= 0 ? { units, places } : { units: units * 10n ** BigInt(-places), places: 0 }
+}
+
 /** True if rounding would not change the text, as for most numbers: it is in range, short enough, and has no leading or trailing zeros. */
 function isPlain(text: string, places: number): boolean {
   if (!PLAIN.test(text)) return false

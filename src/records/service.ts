@@ -98,7 +98,8 @@ export async function update(
   return withDefinition<Answer<DataRecord>>(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
     if (await withdrawForCells(context, definition, [cells])) return STALE
-    const changed = cells.size ? await updateCells(context, definition, record.id, cells, ifMatch) : undefined
+    const doubles = [...cells.keys()].filter((id) => typeof data[id] === 'number')
+    const changed = cells.size ? await updateCells(context, definition, record.id, cells, { ifMatch, doubles }) : undefined
     if (changed) return answerOf(definition, changed)
 
     const current = await readRow(db, definition, record.id)

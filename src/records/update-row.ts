@@ -1,6 +1,7 @@
 /** The statement that updates the cells of a record, prepared for the fields that it changes. */
 
-import { ownFields, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, ownFields, type TableDef } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { prepare } from '../platform/database/prepare.ts'
@@ -15,6 +16,8 @@ import type { Change, StoredRow, UpdateWay } from './stored-row.ts'
 
 /**
  * Updates cells of a record. The version increases only if a cell changes, so that an update without effect makes no If-Match stale.
+ * @param change.doubles the fields whose new values came as numbers of JSON. Most clients read those as doubles, so the double that is
+ * nearest to the stored number leaves it as it is
  * @returns undefined if the record does not exist, `ifMatch` lacks its version, or the table has a newer version than the definition
  * @throws an error of the class `isOutdated` in place of the last if the record is elsewhere
  */
@@ -23,14 +26,17 @@ export async function updateRow(
   table: TableDef,
   recordId: number,
   cells: Cells,
-  { now, userId, ifMatch }: Change & { ifMatch: IfMatch },
+  { now, userId, ifMatch, doubles = [] }: Change & { ifMatch: IfMatch; doubles?: readonly string[] },
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const values: Values = { recordId, ifMatch: ifMatch ?? null, at: formatInstant(now), userId }
   for (const field of own) values[cellName(field)] = boundValue(field, cells)
   const way = choose(db, table.id, { here: updateHere, elsewhere: updateElsewhere })
-  return way.run(db, table, updating({ table, fields: own.map(({ id }) => id).join(' '), way }, values))
+  const near = own.filter(({ id, type }) => TYPES[type].takes === 'decimals' && doubles.includes(id))
+  return way.run(db, table, updating({ table, fields: idsOf(own), near: idsOf(near), way }, values))
 }
+
+const idsOf = (fields: readonly FieldDef[]) => fields.map(({ id }) => id).join(' ')
 
 const updateHere: UpdateWay = {
   isCurrent,
@@ -46,22 +52,25 @@ interface Shape {
   table: TableDef
   /** The ids of the fields that are changed. */
   fields: string
+  /** Those of them that keep a number whose nearest double is the new value. */
+  near: string
   way: UpdateWay
 }
 
 /** Callers choose the fields, so only the statements that were used last are kept. */
 const MOST_PREPARED = 500
 
-const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, way }) => {
-  const ids = new Set(fields.split(' '))
-  const own = ownFields(table).filter(({ id }) => ids.has(id))
+const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, near, way }) => {
+  const [ids, nearIds] = [fields, near].map((each) => new Set(each.split(' ')))
+  const own = ownFields(table).filter(({ id }) => ids?.has(id))
   const columns = own.map(({ id }) => ident(id))
   const given = own.map((field) => sql`${p[cellName(field)]}::${typeOf(field)} as ${ident(field.id)}`)
-  const rowOf = (alias: Sql) => sql`row(${join(columns.map((column) => sql`${alias}.${column}`))})`
-  const differs = sql`${rowOf(sql`r`)} is distinct from ${rowOf(sql`n`)}`
+  const next = own.map(({ id }) => (nearIds?.has(id) ? nearest(ident(id)) : sql`n.${ident(id)}`))
+  const present = join(columns.map((column) => sql`r.${column}`))
+  const differs = sql`row(${present}) is distinct from row(${join(next)})`
   return sql`
     update ${recordsOf(table.id)} r set ${join([
-      ...columns.map((column) => sql`${column} = n.${column}`),
+      ...columns.map((column, index) => sql`${column} = ${next[index] as Sql}`),
       sql`version = r.version + (${differs})::int`,
       sql`updated_at = case when ${differs} then ${p.at}::timestamp else r.updated_at end`,
       sql`updated_by = case when ${differs} then ${p.userId}::int else r.updated_by end`,
@@ -70,3 +79,5 @@ const updating = prepare<Shape, Values>(MOST_PREPARED, (p, { table, fields, way 
     where r.id = ${p.recordId} and (${p.ifMatch}::int[] is null or r.version = any(${p.ifMatch}::int[])) and ${way.isCurrent(table)}
     returning ${way.returned(table)}`
 })
+
+const nearest = (column: Sql): Sql => sql`case when r.${column}::float8 = n.${column}::float8 then r.${column} else n.${column} end`

@@ -2,6 +2,7 @@
 import { notAField } from '../../fields/by-id.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldType } from '../../fields/registry.ts'
+import { numberText } from '../../platform/exact-json.ts'
 import { escapeHtml } from '../../platform/mail/html.ts'
 import { writtenDate, writtenInstant } from '../../platform/time/readable-time.ts'
 import { instantOf } from '../../platform/time/time.ts'
@@ -38,14 +39,21 @@ const READABLE: Partial<Record<FieldType, (value: unknown, field: FieldDef, time
   datetime: (value, _, timeZone) => writtenInstant(instantOf(String(value)), timeZone),
   time: (value) => String(value).replace(/:00$/, ''),
   checkbox: (value) => (value === true ? 'yes' : 'no'),
-  number: (value, { decimals }) => (decimals === null ? plainText(value) : Number(value).toFixed(decimals)),
+  number: (value, { decimals }) => (decimals === null ? plainText(value) : withDecimals(numberText(value), decimals)),
+}
+
+/** The number with all decimals of its field. A cell never has more. */
+function withDecimals(number: string, decimals: number): string {
+  if (number.includes('e')) return Number(number).toFixed(decimals)
+  const [whole, fraction = ''] = number.split('.')
+  return decimals ? `${whole}.${fraction.padEnd(decimals, '0')}` : `${whole}`
 }
 
 /** People and records by name, lists comma-separated, all other values as the API answers them. */
 function plainText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map(plainText).filter(Boolean).join(', ')
-  if (typeof value !== 'object') return String(value)
+  if (typeof value !== 'object' || JSON.isRawJSON(value)) return numberText(value)
   const { title, name, email } = value as { title?: string | null; name?: string; email?: string }
   return title ?? name ?? email ?? ''
 }

@@ -5,16 +5,17 @@ import { numberJson } from '../cell-json.ts'
 import { columnOf, isNull, like, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { type Compare, equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
-import { MAX_DECIMALS, roundedDecimal } from '../decimal.ts'
+import { equalOperand, MAX_DECIMALS, roundedDecimal } from '../decimal.ts'
 import { type Condition, type FieldTypeDefinition, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, readText, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
 const NUMBER: ValueKind = {
   wants: 'a number',
-  read: (given) => {
+  read: (given, { decimals }, compare) => {
     const decimal = decimalOf(given)
-    return decimal === null ? null : { kind: 'number', decimal }
+    if (decimal === null) return null
+    return { kind: 'number', decimal: compare === '=' || compare === '!=' ? equalOperand(decimal, decimals) : decimal }
   },
 }
 const DIGITS: ValueKind = {

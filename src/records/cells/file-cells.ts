@@ -24,10 +24,10 @@ export async function updateCells(
   table: TableDef,
   recordId: number,
   cells: Cells,
-  ifMatch: IfMatch,
+  { ifMatch, doubles }: { ifMatch: IfMatch; doubles: readonly string[] },
 ): Promise<StoredRow | undefined> {
   const { db, transaction } = context
-  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), ifMatch })
+  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), ifMatch, doubles })
   const files = table.fields.filter((field) => holdsFiles(field) && cells.has(field.id))
   if (!files.length) return write()
   return transaction(async () => {

@@ -5,12 +5,13 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { type Database, ident, join, type Sql, sql } from '../../platform/database/database.ts'
+import { parseExact } from '../../platform/exact-json.ts'
 import { memo } from '../../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../../platform/writers/json-writer.ts'
 import { cellRead } from '../query/condition-sql.ts'
 import { distinctIds, readNamed, readUsers } from './named.ts'
 
-/** Values by field id, as API answers show them. */
+/** Values by field id, as API answers show them; a number of many digits is an `ExactNumber`. */
 export type Values = Record<string, unknown>
 /** One record: its id, and the value of each field that was read. */
 export type Row = { id: number } & Values
@@ -80,7 +81,7 @@ const cellOf = ({ id }: FieldDef, row: CellTexts) => cellOfText(row[id] as strin
 
 /** The values of a row, whose users and records have been named. */
 export function valuesOf(fields: readonly FieldDef[], row: CellTexts): Values {
-  return JSON.parse(
+  return parseExact(
     jsonText((json) => {
       json.json(BEGIN)
       for (const { field, key, write } of writtenCells(fields)) {
@@ -89,7 +90,7 @@ export function valuesOf(fields: readonly FieldDef[], row: CellTexts): Values {
       }
       json.json(END)
     }),
-  )
+  ) as Values
 }
 
 const [BEGIN, END] = [new JsonPiece('{'), new JsonPiece('}')]

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
+import { parseExact } from '../../exact-json.ts'
 
 /** JSON as a string, or as its bytes in UTF-8. */
 export type JsonText = string | Buffer
@@ -30,7 +31,7 @@ export class WrittenJson<T> {
 
   /** The value itself. JSON.stringify calls this, so whatever stores or logs the answer gets the same text. */
   toJSON(): T {
-    return JSON.parse(joined(this.parts()).toString()) as T
+    return parseExact(joined(this.parts()).toString()) as T
   }
 }
 

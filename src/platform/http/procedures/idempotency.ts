@@ -4,6 +4,7 @@ import type { SecretKeys } from '../../../settings.ts'
 import type { Actor } from '../../actor.ts'
 import { type Database, sql } from '../../database/database.ts'
 import { badInput, conflict } from '../../errors.ts'
+import { parseExact } from '../../exact-json.ts'
 import type { SealedColumn } from '../../secrets/sealed-columns.ts'
 import { decrypt, encrypt, UnreadableSecret } from '../../secrets/secrets.ts'
 import { formatInstant } from '../../time/time.ts'
@@ -63,7 +64,7 @@ export async function once(
 /** @throws AppError 409 if the answer was encrypted with a key that the service no longer has */
 function readAnswer(secretKeys: SecretKeys, encrypted: Buffer): StoredAnswer {
   try {
-    return JSON.parse(decrypt(secretKeys, encrypted, CONTEXT)) as StoredAnswer
+    return parseExact(decrypt(secretKeys, encrypted, CONTEXT)) as StoredAnswer
   } catch (error) {
     if (!(error instanceof UnreadableSecret)) throw error
     throw conflict('This Idempotency-Key was used, and its answer can no longer be read')
