@@ -18,6 +18,7 @@ import { checkReceiverCertificate, checkReceiverReach } from './receiver-checks.
 import { checkReplicas } from './replica-checks.ts'
 import { checkIndexes, checkRecords, checkSystemTables, checkTriggers } from './schema-checks.ts'
 import { checkSettings, describeCaughtMail } from './settings-checks.ts'
+import { checkSpellings } from './spelling-checks.ts'
 import { checkDisks, checkLeftovers, checkStorage } from './storage-checks.ts'
 
 export interface Report {
@@ -44,6 +45,7 @@ const DATABASE_CHECKS: Record<string, Check> = {
   'previous keys': checkPreviousKeys,
   owners: checkOwners,
   secrets: checkSecrets,
+  spellings: checkSpellings,
   storage: checkStorage,
 }
 

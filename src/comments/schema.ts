@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
 import { instant, int, jsonb, shapeOf, text } from '../platform/http/answers/columns.ts'
-import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/procedures/schemas.ts'
+import { Id, Instant, limit, Offset, RecordPath, Text } from '../platform/http/procedures/schemas.ts'
 import { absentOr } from '../platform/validation-messages.ts'
 
 const MAX_COMMENT = 50_000
@@ -30,10 +30,9 @@ export const RecordComment = z
 export type RecordComment = z.infer<typeof RecordComment>
 
 /** The content of a comment on any subject. The service refuses an empty one unless the comment has files. */
-export const CommentText = z
-  .string()
-  .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
-  .meta({ description: 'Mentions are written @{<user_id>:<display_name>}. It may be empty if the comment has files.' })
+export const CommentText = Text.max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`).meta({
+  description: 'Mentions are written @{<user_id>:<display_name>}. It may be empty if the comment has files.',
+})
 
 /** The content of a new comment, which may be absent if the comment has files. */
 export const NewCommentText = absentOr(CommentText).meta({

@@ -14,12 +14,10 @@ export const TypeChange = z.strictObject({
   }),
   dry_run: z.boolean().nullish().meta({ description: 'Only count the cells that can be converted; the field stays as it is.' }),
   drop_failing: z.boolean().nullish().meta({ description: 'Empty the cells that cannot be converted.' }),
-  force: z
-    .boolean()
-    .nullish()
-    .meta({
-      description: 'Delete views that are invalid, or mean something else, with the new type, and drop sorts that the new type does not have.',
-    }),
+  force: z.boolean().nullish().meta({
+    description:
+      'Delete views that are invalid, or mean something else, with the new type, and drop sorts that the new type does not have.',
+  }),
 })
 export type TypeChange = z.infer<typeof TypeChange>
 
@@ -50,7 +48,10 @@ export const Job = z
       .array(z.object({ record_id: Id, value: z.string() }))
       .optional()
       .meta({ description: 'The first 100 cells that cannot, by record id.' }),
-    deleted_views: z.array(LostView).optional().meta({ description: 'With force: views that the new type has made invalid or has changed.' }),
+    deleted_views: z
+      .array(LostView)
+      .optional()
+      .meta({ description: 'With force: views that the new type has made invalid or has changed.' }),
     dropped_sorts: z.array(LostView).optional().meta({ description: 'With force: views that were sorted by the field.' }),
     created: z.int().optional().meta({ description: 'Records that an import has created.' }),
     issues: z

@@ -3,6 +3,7 @@
 import { notAField } from '../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { CellIssue } from '../platform/errors.ts'
+import { nfc } from '../platform/normal-forms.ts'
 import { shielded, unshielded } from '../platform/writers/csv-format.ts'
 import type { Row } from './reader.ts'
 
@@ -14,10 +15,12 @@ export const namesField = (fields: TableDef['fields'], text: string): boolean =>
 function fieldNamed(table: Pick<TableDef, 'fields'>, text: string): FieldDef | 'several' | undefined {
   const byId = table.fields.find(({ id }) => id === text)
   if (byId) return byId
-  const name = text.toLowerCase()
-  const [only, another] = table.fields.filter((field) => field.name.trim().toLowerCase() === name)
+  const name = comparable(text)
+  const [only, another] = table.fields.filter((field) => comparable(field.name) === name)
   return another ? 'several' : only
 }
+
+const comparable = (name: string) => nfc(name.trim()).toLowerCase()
 
 /** The header of a column in an export: the field's name, or its id if an import would not find the field by the name. */
 export function headerOf(table: TableDef, field: FieldDef): string {

@@ -5,6 +5,7 @@ import type { TitledRecords } from '../fields/csv-rules.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/collections/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
+import { formsOf } from '../platform/normal-forms.ts'
 import { namesIn } from './cells.ts'
 
 /** The number of titles, of at most 500 characters each, that are remembered for a table that lookups point to. */
@@ -73,11 +74,12 @@ async function idsOf(db: Pick<Database, 'records'>, { tableId, titleField, remem
   const unknown = [...titles].filter((title) => !remembered.has(title))
   if (!unknown.length) return ids
   const title = sql`r.${ident(titleField)}`
+  const spelled = unknown.flatMap((own) => formsOf(own).map((form) => [own, form] as const))
   // Tables have an index on lower(title). With a join the planner chooses between that index and a single scan.
   const found = await db.records(tableId).read<{ title: string; lowest: number; highest: number }>(sql`
     select named.title, min(r.id) as lowest, max(r.id) as highest
-    from unnest(${unknown}::text[]) named(title)
-    join ${recordsOf(tableId)} r on lower(${title}) = lower(${unicode(sql`named.title`)}) and ${title} = ${unicode(sql`named.title`)}
+    from unnest(${spelled.map(([own]) => own)}::text[], ${spelled.map(([, form]) => form)}::text[]) named(title, form)
+    join ${recordsOf(tableId)} r on lower(${title}) = lower(${unicode(sql`named.form`)}) and ${title} = ${unicode(sql`named.form`)}
     group by named.title`)
   for (const { title, lowest, highest } of found) ids.set(title, lowest === highest ? [lowest] : [lowest, highest])
   for (const title of unknown) remembered.set(title, ids.get(title) ?? [])

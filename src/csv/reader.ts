@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { chunkTurn } from '../platform/concurrency/loop-turns.ts'
 import { AppError, badCells } from '../platform/errors.ts'
+import { nfc } from '../platform/normal-forms.ts'
 import { asUtf8, type Encoding } from './imports/encodings.ts'
 import { type Separator, withSeparator } from './imports/sniff.ts'
 
@@ -65,7 +66,7 @@ async function* readRows(text: AsyncIterable<Uint8Array>, separator: Separator):
       if (cells.length > MAX_CELLS) throw tooWide(number)
       lines += 1
       for (const cell of cells) lines += lineEnds(cell)
-      return { number, cells }
+      return { number, cells: cells.map(nfc) }
     },
   }
   // The types of csv-parse 7 do not allow `onRecord` to change the type of a record without columns.

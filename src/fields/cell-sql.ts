@@ -1,5 +1,5 @@
 /** SQL fragments that several field types share. Values are bound parameters; identifiers come from the field list. */
-import { ident, raw, type Sql, sql } from '../platform/database/database.ts'
+import { ident, join, raw, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant, isInRange } from '../platform/time/time.ts'
 import type { Compare } from './compares.ts'
 import { isShortWord } from './text-match.ts'
@@ -47,6 +47,19 @@ export function like(text: Sql, compare: Compare, part: string): Sql {
   const pattern = `${compare === 'starts_with' ? '' : '%'}${escaped}${compare === 'ends_with' ? '' : '%'}`
   return sql`lower(${text}) like ${lower(pattern)}`
 }
+
+/** The condition of `like` for each of the spellings. @param parts from `formsOf`, only one where the texts are in NFC */
+export const likeAny = (text: Sql, compare: Compare, parts: readonly string[]): Sql =>
+  parts.length === 1
+    ? like(text, compare, parts[0] as string)
+    : sql`(${join(
+        parts.map((part) => like(text, compare, part)),
+        ' or ',
+      )})`
+
+/** The text in NFC. Most texts are of ASCII letters alone, which have one form. */
+export const inNfc = (text: Sql): Sql =>
+  sql`(case when octet_length(${text}) = char_length(${text}) then ${text} else normalize(${text}, NFC) end)`
 
 /** A regular expression for a lower-cased text in which a word begins with the short word. */
 export const startOfWord = (short: string): Sql => lower(`(^|[^[:alnum:]])${short.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')}`)

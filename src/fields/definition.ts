@@ -1,6 +1,7 @@
 /** The definitions of tables and fields. The rules for cells depend on the field's type (`types/`). */
 import { ident, type Sql } from '../platform/database/database.ts'
 import { memo } from '../platform/memo.ts'
+import { valueInNfc } from '../platform/normal-forms.ts'
 import { EMPTY, type Parsed } from './cell.ts'
 import { columnOf } from './cell-sql.ts'
 import { type FieldType, TYPES } from './registry.ts'
@@ -46,6 +47,7 @@ const given = {
   is_rounding: false,
   narrowing: null,
   lookup_table_id: null,
+  is_normalized: true,
   version: 1,
 }
 
@@ -58,9 +60,9 @@ export const CALC_FIELDS: readonly FieldDef[] = [
   { ...given, id: 'updated_by', name: 'Updated by', type: 'user', key: false, calc: true },
 ]
 
-/** The field without its version and its pending cell changes. Two fields that are equal in this form hold the same values. */
+/** The field without its version and without pending changes of its cells. Two fields that are equal in this form hold the same values. */
 export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field, ...NO_CHANGES })
-const NO_CHANGES = { removed_options: [], is_rounding: false, narrowing: null, version: 1 }
+const NO_CHANGES = { removed_options: [], is_rounding: false, narrowing: null, is_normalized: true, version: 1 }
 
 /** The fields that users created, which are the keys of a record's `data`. */
 export const ownFields = memo((table: TableDef): readonly FieldDef[] => table.fields.filter((field) => !field.key && !field.calc))
@@ -84,9 +86,9 @@ export const isMultiple = (type: FieldType) => TYPES[type].isMultiple
 /** The column type as it is written in a cast, without the collation. */
 export const castType = (type: FieldType): string => TYPES[type].column.replace(/ collate .*/, '')
 
-/** Parses a value that a caller writes into a cell. @param me the acting user, for `@me` */
+/** Parses a value that a caller writes into a cell, its texts in NFC. @param me the acting user, for `@me` */
 export function parseCell(field: FieldDef, value: unknown, me: number): Parsed {
-  return value === null ? EMPTY : TYPES[field.type].parse(value, field, me)
+  return value === null ? EMPTY : TYPES[field.type].parse(valueInNfc(value), field, me)
 }
 
 /**

@@ -20,6 +20,8 @@ export interface FieldSettings {
   decimals: number | null
   /** True while cells may have more digits than `decimals`, until a job has rounded them (tables/cells). Readers see rounded numbers. */
   is_rounding: boolean
+  /** True once all texts of the table are in NFC. Until then the two spellings of a letter count as the same. */
+  is_normalized: boolean
   /** The table that a lookup points to. */
   lookup_table_id: number | null
   /** The title field of that table; `lookup` is null if the table is deleted. A change of it gives the lookup's own table a new version. */

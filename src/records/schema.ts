@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { orWritten, type WrittenJson } from '../platform/http/answers/written-json.ts'
-import { Id, Instant, limit, Offset, TablePath } from '../platform/http/procedures/schemas.ts'
+import { Id, Instant, limit, Offset, TablePath, Text } from '../platform/http/procedures/schemas.ts'
 import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
 import type { Row } from './cells/present.ts'
 
@@ -59,7 +59,7 @@ const MAX_SEARCH = 500
 /** Longer than any cursor that is issued: a cursor holds a sort value of at most 2,000 characters. */
 const MAX_CURSOR = 20_000
 
-const Search = z.string().max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`).nullish().meta({
+const Search = Text.max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`).nullish().meta({
   description:
     'Words that must all occur in the text and select fields, ignoring case. Words of one or two characters match the beginnings of words.',
 })

@@ -47,6 +47,8 @@ export interface Cascade {
   retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
   /** Renames options of a select. The version is higher, as for `needsOf`. @param titles the new titles by the old ones */
   renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
+  /** Puts the feature's names of the table into NFC, as far as they do not meet others. The version is higher, as for `needsOf`. */
+  normalizeNames?(context: Context, table: TableDef): Promise<void>
   /**
    * Puts a dropped file of a task back into the task's list.
    * @returns false if the feature has no such task any more
@@ -85,7 +87,8 @@ export async function recordsDeleted(context: Context, tableId: number, recordId
 /** Returns a 409 that names the views. */
 export const neededByViews = (views: readonly NamedView[]) => naming(views, 'Views need this field', 'change them')
 /** Returns a 409 that names the views. They stay with force, and then find no record by the option. */
-export const filteringByOption = (views: readonly NamedView[]) => naming(views, 'Views filter by a removed option', 'remove it all the same')
+export const filteringByOption = (views: readonly NamedView[]) =>
+  naming(views, 'Views filter by a removed option', 'remove it all the same')
 
 const naming = (views: readonly NamedView[], reason: string, effect: string) =>
   conflict(`${reason}: ${views.map(({ name }) => name).join(', ')}; send force: true to ${effect}`, {

@@ -67,6 +67,9 @@ const lookedUp = sql`(
     (select n.id from fields n where n.table_id = l.id and n.type = 'text' order by n.position, n.id limit 1))
   from tables l where l.id = f.lookup_table_id and l.deleted_at is null)`
 
+/** The layout of a table whose texts are all in NFC. */
+export const NORMALIZED = 2
+
 /** A conversion begins and succeeds only with a new version of these tables (alter-table.ts). */
 const isConverting = sql`exists (
   select from field_conversions c where not c.dry_run and c.state in ('queued', 'running') and c.table_id = any(
@@ -81,7 +84,8 @@ async function readDefinitions(db: Database, ids: readonly number[]): Promise<Ta
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
           'admin_only', admin_only, 'options', options, 'removed_options', coalesce(removed_options, '{}'), 'decimals', decimals,
-          'is_rounding', is_rounding, 'narrowing', narrowing, 'version', version, 'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp})
+          'is_rounding', is_rounding, 'narrowing', narrowing, 'version', f.version, 'is_normalized', t.layout >= ${NORMALIZED},
+          'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp})
           order by position, id) as fields
         from fields f where f.table_id = t.id
       ) f on true

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type FieldDef, isSelect } from '../fields/definition.ts'
 import { FIELD_TYPES } from '../fields/registry.ts'
 import { SLUG } from '../fields/slug.ts'
-import { Id, Name, TablePath } from '../platform/http/procedures/schemas.ts'
+import { Id, Name, TablePath, Text } from '../platform/http/procedures/schemas.ts'
 import { absentOr, changesOf } from '../platform/validation-messages.ts'
 
 export const MAX_FIELDS = 300
@@ -36,7 +36,7 @@ export const TableWithFields = Table.extend({ fields: z.array(Field) }).meta({
 })
 export type TableWithFields = z.infer<typeof TableWithFields>
 
-const OptionTitle = z.string().trim().min(1, 'must not be empty').max(500, 'must have at most 500 characters')
+const OptionTitle = Text.trim().min(1, 'must not be empty').max(500, 'must have at most 500 characters')
 export const Options = z.array(OptionTitle).max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
 export const Decimals = z.int().min(0, 'must be 0 or more').max(MAX_DECIMALS, `must be at most ${MAX_DECIMALS}`)
 
@@ -64,7 +64,7 @@ export const FieldUpdate = changesOf(
     always_hidden: z.boolean().nullish(),
     admin_only: z.boolean().nullish(),
     options: z
-      .array(z.union([OptionTitle, z.strictObject({ title: OptionTitle, was: z.string() })]))
+      .array(z.union([OptionTitle, z.strictObject({ title: OptionTitle, was: Text })]))
       .max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
       .nullish()
       .meta({ description: 'The whole list in its new order. `{title, was}` renames an option; records keep it.' }),

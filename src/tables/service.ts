@@ -8,7 +8,7 @@ import { isUniqueViolation } from '../platform/database/database-errors.ts'
 import { badInput, badInputs, conflict, notFound } from '../platform/errors.ts'
 import { changeTable, withShortLocks } from './alter-table.ts'
 import { createRecords } from './ddl.ts'
-import { tableDefinition } from './definition-cache.ts'
+import { NORMALIZED, tableDefinition } from './definition-cache.ts'
 import { newFields } from './fields/new-fields.ts'
 import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFields } from './schema.ts'
 
@@ -39,7 +39,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
       const { db } = context
       await requireLookedUpTables(context, space.id, fields, (index) => ['fields', index, 'table'])
       const { id } = await db.prisma.table.create({
-        data: { accountId: space.account_id, spaceId: space.id, name, createdAt: at, updatedAt: at },
+        data: { accountId: space.account_id, spaceId: space.id, name, layout: NORMALIZED, createdAt: at, updatedAt: at },
       })
       await insertFields(context, { id, account_id: space.account_id }, fields, 0)
       await createRecords(db, id, fields)

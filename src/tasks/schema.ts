@@ -12,7 +12,18 @@ import {
   text,
   time,
 } from '../platform/http/answers/columns.ts'
-import { CalendarDate, Cursor, EmailAddress, Id, Instant, InstantInput, limit, Offset, Time } from '../platform/http/procedures/schemas.ts'
+import {
+  CalendarDate,
+  Cursor,
+  EmailAddress,
+  Id,
+  Instant,
+  InstantInput,
+  limit,
+  Offset,
+  Text,
+  Time,
+} from '../platform/http/procedures/schemas.ts'
 import { absentOr, changesOf, orDefault } from '../platform/validation-messages.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
@@ -147,11 +158,9 @@ export type TaskSubscribed = z.infer<typeof TaskSubscribed>
 export const TaskPath = z.strictObject({ task_id: Id })
 export const TaskCommentPath = TaskPath.extend({ comment_id: Id })
 
-const Title = z.string().trim().min(1, 'must not be empty').max(MAX_TITLE, `must have at most ${MAX_TITLE} characters`)
-const Details = z.string().max(MAX_DETAILS, `must have at most ${MAX_DETAILS} characters`)
-const ExternalId = z
-  .string()
-  .min(1, 'must not be empty')
+const Title = Text.trim().min(1, 'must not be empty').max(MAX_TITLE, `must have at most ${MAX_TITLE} characters`)
+const Details = Text.max(MAX_DETAILS, `must have at most ${MAX_DETAILS} characters`)
+const ExternalId = Text.min(1, 'must not be empty')
   .max(MAX_EXTERNAL_ID, `must have at most ${MAX_EXTERNAL_ID} characters`)
   .meta({ description: 'The id that an integration gives the task: unique in the account, case-sensitive.' })
 const ReminderOffset = z.int().min(0, 'must be 0 or more').max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
@@ -260,7 +269,7 @@ export const TaskQuery = z.strictObject({
   tab: orDefault(z.enum(['my', 'delegated', 'all']), 'my').meta({
     description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.',
   }),
-  search: absentOr(z.string().max(500, 'must have at most 500 characters')).meta({
+  search: absentOr(Text.max(500, 'must have at most 500 characters')).meta({
     description: 'Tasks that contain all words in title or details, ignoring case.',
   }),
   include_done: absentOr(z.boolean()).meta({ description: 'Default false; with updated_since true, because completion is a change.' }),

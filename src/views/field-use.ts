@@ -5,18 +5,19 @@ import { TYPES } from '../fields/registry.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/errors.ts'
+import { nfc } from '../platform/normal-forms.ts'
 import type { Cascade, FieldNeeds } from '../tables/cascade.ts'
 import { fitLayoutIndexes, indexedField } from './calendar-indexes.ts'
 import { readConfig, structuralFields, withoutField } from './config.ts'
 import type { ViewDraft } from './draft.ts'
-import { keptOrder } from './filters/order.ts'
 import { keepsMeaning } from './filters/meaning.ts'
+import { keptOrder } from './filters/order.ts'
 import { type Filter, leavesOf, mapLeaves } from './filters/parse.ts'
 import type { ResolvedCondition } from './filters/resolve-conditions.ts'
 import { queryOf, readViews, type ViewRow } from './saved.ts'
 import { removeViews } from './service.ts'
 
-export const viewCascade: Cascade = { needsOf, dropField, invalidWith, retypeField, renameOptions }
+export const viewCascade: Cascade = { needsOf, dropField, invalidWith, retypeField, renameOptions, normalizeNames }
 
 /** True if the view would have to be deleted with the field. */
 const needs = (view: ViewRow, fieldId: string) =>
@@ -115,11 +116,19 @@ function isReadable(view: ViewRow, table: TableDef): boolean {
 
 /** Filters name options by title. Replacing an old title by the new one keeps the view's records the same. */
 async function renameOptions({ db }: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
+  const renamedTo = new Map([...titles].map(([before, after]) => [nfc(before), after]))
   const renamed = <Condition extends Omit<Filter, 'connector'>>(condition: Condition): Condition => {
     const namesOption = condition.column === field.id && TYPES[field.type].compares[condition.compare]?.isOptionTitle
-    const title = namesOption ? titles.get(condition.value as string) : undefined
+    const title = namesOption ? renamedTo.get(nfc(condition.value as string)) : undefined
     return title === undefined ? condition : { ...condition, value: title }
   }
   for (const view of await readViews(db, table.id))
     await rewrite(db, view, { filters: view.filters.map(renamed), filter: view.filter && mapLeaves(view.filter, renamed) })
+}
+
+async function normalizeNames({ db }: Context, { id }: TableDef): Promise<void> {
+  await db.write(sql`
+    update views v set name = normalize(v.name, NFC) where v.table_id = ${id} and v.name is not nfc normalized and not exists (
+      select from views o where o.table_id = v.table_id and o.id <> v.id
+        and lower(normalize(o.name, NFC) collate "pg_c_utf8") = lower(normalize(v.name, NFC) collate "pg_c_utf8"))`)
 }

@@ -23,6 +23,8 @@ const field = (type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
   lookup_table_id: 9,
   key: false,
   calc: false,
+  is_normalized: true,
+  version: 1,
   ...more,
 })
 const ME = 7

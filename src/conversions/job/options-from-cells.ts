@@ -1,5 +1,5 @@
 /** Derives the options of a new select from the cells, for a request that lists no options. */
-import { splitWords, trimmed } from '../../fields/cell-sql.ts'
+import { inNfc, splitWords, trimmed } from '../../fields/cell-sql.ts'
 import { type FieldDef, isMultiple, type TableDef } from '../../fields/definition.ts'
 import type { ConversionPlace } from '../../fields/field-type.ts'
 import type { FieldType } from '../../fields/registry.ts'
@@ -29,7 +29,7 @@ export async function optionsFromCells(
   const { words } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
   const cell = sql`r.${ident(field.id)}`
   const each = isMultiple(type) ? sql`cross join lateral ${splitWords(sql`c.words`)} v` : sql`cross join lateral (select c.words as word) v`
-  const title = trimmed(sql`v.word`)
+  const title = trimmed(inNfc(sql`v.word`))
   const titles = new Set<string>()
   for await (const batch of idBatches(db, table.id, { maxStep: MAX_BATCH })) {
     const found = await db.records(table.id).read<{ title: string }>(sql`

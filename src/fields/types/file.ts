@@ -1,10 +1,11 @@
 /** Files: lists of entries that uploads have returned. A write is given paths, whose entries are looked up. */
 import { type Sql, sql } from '../../platform/database/database.ts'
+import { formsOf } from '../../platform/normal-forms.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { csvCell, joinList, shielded } from '../../platform/writers/csv-format.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
 import { NO_VALUES } from '../cell-json.ts'
-import { columnOf, isNull, like, unicode } from '../cell-sql.ts'
+import { columnOf, isNull, likeAny, unicode } from '../cell-sql.ts'
 import { type CellCsv, SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition } from '../field-type.ts'
 import { EMPTINESS, operandText, TEXT } from '../operand.ts'
@@ -45,7 +46,8 @@ function parse(given: unknown): Parsed {
 
 /** Matches the name of any of the files. */
 function condition({ field, compare, operand }: Condition): Sql {
-  const isMeant = like(unicode(sql`f.entry->>'name'`), compare, operandText(operand))
+  // The names of files keep the form that their computer gave them.
+  const isMeant = likeAny(unicode(sql`f.entry->>'name'`), compare, formsOf(operandText(operand)))
   return sql`exists (select from jsonb_array_elements(${columnOf(field)}) as f (entry) where ${isMeant})`
 }
 

@@ -1,9 +1,10 @@
 /** References to records of another table: lookup and multi_lookup. Cells are read without the ids of deleted records. */
 import { ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { formsOf } from '../../platform/normal-forms.ts'
 import { MAX_ID } from '../../platform/row-ids.ts'
 import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, likeAny, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, type ReadText, SHIELDED, type TitledRecords, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import { type Condition, type FieldTypeDefinition, type QueryContext, type SortRule, THROUGH_TEXT } from '../field-type.ts'
@@ -98,7 +99,8 @@ function onTable(asked: Condition, { lookups }: QueryContext, onId: (id: Sql) =>
   const records = recordsOf(field.lookup_table_id)
   if (operand.kind !== 'text') return onId(idOf(operand, records))
   if (table.titleField === null) return sql`false`
-  return sql`${columnOf(field)} in (select l.id from ${records} l where ${like(sql`l.${ident(table.titleField)}`, compare, operand.text)})`
+  const isMeant = likeAny(sql`l.${ident(table.titleField)}`, compare, formsOf(operand.text))
+  return sql`${columnOf(field)} in (select l.id from ${records} l where ${isMeant})`
 }
 
 /** The id if the record exists; otherwise 0, which no record has. */
@@ -171,7 +173,7 @@ function readNumber(text: string, named: TitledRecords | undefined): ReadText {
   return { reason: `is ambiguous: it may mean ${each.join(' or ')}` }
 }
 
-function titleIn(text: string): { title: string | null; id: number | null } | null {
+function titleIn(text: string): { title: string; id: number | null } | null {
   const title = text.trim()
   if (title === '' || title.includes('\0')) return null
   const id = Number(ID_PATTERN.test(title) ? title : (TITLE_AND_ID.exec(text)?.[2] ?? Number.NaN))

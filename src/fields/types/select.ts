@@ -1,6 +1,7 @@
 /** Selects: select and multi_select. Cells store the ids of options; callers read and write their titles. */
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
+import { formsOf, nfc } from '../../platform/normal-forms.ts'
 import { CsvValue } from '../../platform/writers/csv-writer.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, wrong } from '../cell.ts'
 import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
@@ -14,7 +15,7 @@ import { hasPart, hasWord, lowerCased } from '../text-match.ts'
 
 const OPTION: ValueKind = {
   wants: 'the title of an option',
-  read: (value, field) => (typeof value === 'string' ? optionsThat(field, (title) => title === value) : null),
+  read: (value, field) => (typeof value === 'string' ? optionTitled(field, value) : null),
   isOptionTitle: true,
 }
 const OPTION_PART: ValueKind = {
@@ -104,13 +105,22 @@ const titleJsonOf = memo(({ options }: FieldSettings): JsonById => new Map((opti
 /** The titles as CSV. */
 const titleCsvOf = memo(({ options }: FieldSettings): CsvById => new Map((options ?? []).map(({ id, title }) => [id, new CsvValue(title)])))
 
-/** The ids of the options by title: a batch may name a million titles, and a field may have 500 options. */
-const idsOf = memo(
-  ({ options }: FieldSettings): ReadonlyMap<unknown, number> => new Map((options ?? []).map(({ id, title }) => [title, id])),
-)
+/**
+ * The ids of the options by title: a batch may name a million titles, and a field may have 500 options. A title that is not in NFC yet is
+ * found by that form, unless another option has it.
+ */
+const idsOf = memo(({ options }: FieldSettings): ReadonlyMap<unknown, number> => {
+  const titled = (options ?? []).map(({ id, title }) => [title, id] as const)
+  return new Map([...titled.map(([title, id]) => [nfc(title), id] as const), ...titled])
+})
+
+function optionTitled(field: FieldSettings, title: string): Operand {
+  const id = idsOf(field).get(title)
+  return { kind: 'options', ids: id === undefined ? [] : [id] }
+}
 
 function optionsThat(field: FieldSettings, holds: (title: string) => boolean): Operand {
-  return { kind: 'options', ids: (field.options ?? []).filter(({ title }) => holds(title)).map(({ id }) => id) }
+  return { kind: 'options', ids: (field.options ?? []).filter(({ title }) => holds(nfc(title))).map(({ id }) => id) }
 }
 
 /** The ids are printed, not bound, because Postgres matches grouped expressions by their text. */
@@ -170,7 +180,7 @@ function isInOrderOfIds({ options }: FieldSettings): boolean {
 }
 
 /** The options with their titles in lower case: a search compares each of its words with up to 500 titles a field. */
-const lowerCasedOf = memo(({ options }: FieldSettings) => (options ?? []).map(({ id, title }) => ({ id, title: lowerCased(title) })))
+const lowerCasedOf = memo(({ options }: FieldSettings) => (options ?? []).map(({ id, title }) => ({ id, title: lowerCased(nfc(title)) })))
 
 function search(field: FieldSettings, column: Sql, word: string): Sql | null {
   const wanted = lowerCased(word)
@@ -181,13 +191,14 @@ function search(field: FieldSettings, column: Sql, word: string): Sql | null {
 // ── as text ─────────────────────────────────────────────────────────────────
 
 function optionOf(title: Sql, { options }: FieldSettings): Sql {
-  return sql`(${jsonOf((options ?? []).map((option) => [option.title, option.id]))} -> ${title})::int`
+  const titled = (options ?? []).flatMap(({ id, title: own }) => formsOf(own).map((form) => [form, id] as const))
+  return sql`(${jsonOf([...titled, ...(options ?? []).map((option) => [option.title, option.id] as const)])} -> ${title})::int`
 }
 
 /** Maps an option to the option of the new field with the same title. */
 function sameOption(id: Sql, { from, to }: CellConversion): Sql {
   const ids = (from.options ?? []).flatMap((option): [number, number][] => {
-    const same = to.options?.find(({ title }) => title === option.title)
+    const same = to.options?.find(({ title }) => title === option.title || title === nfc(option.title))
     return same ? [[option.id, same.id]] : []
   })
   return sql`(${jsonOf(ids)} -> (${id})::text)::int`

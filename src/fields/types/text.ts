@@ -1,8 +1,9 @@
 /** Texts: text, long_text, email, url and phone. They differ in their maximum length, and so in whether an index can hold them. */
-import { type Sql, sql } from '../../platform/database/database.ts'
+import { join, type Sql, sql } from '../../platform/database/database.ts'
+import { formsOf } from '../../platform/normal-forms.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, isNull, like, lower, operator, scalar, startOfWord } from '../cell-sql.ts'
+import { columnOf, inNfc, isNull, likeAny, lower, operator, scalar, startOfWord } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition, SortRule } from '../field-type.ts'
@@ -42,7 +43,7 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   search,
 
   asText: (value) => sql`${value}::text`,
-  fromText: (value) => fitting(value, maxLength),
+  fromText: (value) => sql`(select ${fitting(sql`n.word`, maxLength)} from (select ${inNfc(value)} as word offset '0') n)`,
   // A text converts to every type that has `fromText`, so no type needs to be listed here.
   becomes: {},
   csv: SHIELDED,
@@ -73,13 +74,24 @@ function parse(value: unknown, maxLength: number): Parsed {
 
 function condition({ field, compare, operand }: Condition): Sql {
   const [column, wanted] = [columnOf(field), operandText(operand)]
-  if (compare === '=' || compare === '!=') return scalar(column, compare, sql`${wanted}::text`)
-  if (compare === 'contains' || compare === 'starts_with' || compare === 'ends_with') return like(column, compare, wanted)
+  const forms = formsIn(field, wanted)
+  if (compare === '=' || compare === '!=') return isOneOf(column, compare, forms)
+  if (compare === 'contains' || compare === 'starts_with' || compare === 'ends_with') return likeAny(column, compare, forms)
   return sql`lower(${column}) ${operator(compare)} ${lower(wanted)}`
 }
 
-function search(_: FieldSettings, column: Sql, word: string): Sql {
-  return isShortWord(word) ? sql`lower(${column}) ~ ${startOfWord(word)}` : like(column, 'contains', word)
+/** The spellings in which the field may hold the text. */
+const formsIn = ({ is_normalized }: FieldSettings, text: string): readonly string[] => (is_normalized ? [text] : formsOf(text))
+
+function isOneOf(column: Sql, compare: '=' | '!=', forms: readonly string[]): Sql {
+  const each = forms.map((form) => scalar(column, compare, sql`${form}::text`))
+  return each.length === 1 ? (each[0] as Sql) : sql`(${join(each, compare === '=' ? ' or ' : ' and ')})`
+}
+
+function search(field: FieldSettings, column: Sql, word: string): Sql {
+  if (!isShortWord(word)) return likeAny(column, 'contains', formsIn(field, word))
+  const each = formsIn(field, word).map((form) => sql`lower(${column}) ~ ${startOfWord(form)}`)
+  return each.length === 1 ? (each[0] as Sql) : sql`(${join(each, ' or ')})`
 }
 
 const fitting = (value: Sql, max: number): Sql =>

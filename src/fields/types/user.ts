@@ -1,5 +1,6 @@
 /** Members: user and multi_user. Cells store the ids of users; their names and addresses are read once for all rows of an answer. */
 import { type Sql, sql } from '../../platform/database/database.ts'
+import { formsOf } from '../../platform/normal-forms.ts'
 import { isMember } from '../../spaces/membership.ts'
 import {
   asArrayText,
@@ -15,7 +16,7 @@ import {
   wrong,
 } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, isNull, like, likeAny, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import {
@@ -172,7 +173,7 @@ const selectAddressed = (operand: Operand, { accountId }: QueryContext): Sql =>
 function selectNamed({ compare, operand }: Condition, { me, accountId }: QueryContext): Sql {
   const part = operand.kind === 'me' ? me.email : operandText(operand)
   return sql`select u.id from users u where u.account_id = ${accountId}
-      and (${like(unicode(sql`u.name`), compare, part)} or ${like(unicode(sql`u.email`), compare, part)})`
+      and (${likeAny(unicode(sql`u.name`), compare, formsOf(part))} or ${like(unicode(sql`u.email`), compare, part)})`
 }
 
 // ── as text ─────────────────────────────────────────────────────────────────

@@ -68,7 +68,11 @@ function narrowedBy(
   const requested = resolveTree(parseConditions(input), table)
   const order = resolveOrder(input, table)
   const where = saved ? { all: [saved.where, requested] } : requested
-  return { ...inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields), ignored: [], unknownOptions: unknownOptionsIn(requested) }
+  return {
+    ...inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields),
+    ignored: [],
+    unknownOptions: unknownOptionsIn(requested),
+  }
 }
 
 const unknownOptionsIn = (requested: Tree<ResolvedCondition>): string[] =>

@@ -9,6 +9,7 @@ import type { PrintedRows } from '../../platform/database/statements/printed-row
 import type { TrailingRead } from '../../platform/database/statements/statement.ts'
 import type { PageEnd } from '../../platform/http/answers/cursor.ts'
 import { memo } from '../../platform/memo.ts'
+import { formsOf } from '../../platform/normal-forms.ts'
 import { printAllByTrigrams, printPlace, printWindow, rowsToRead } from './print.ts'
 import { planSearch, type SearchPlan } from './search-plan.ts'
 import { isOfTexts } from './search-sql.ts'
@@ -20,6 +21,8 @@ export async function searchPlanOf(context: Context, page: ResolvedPage): Promis
   const { selection, order, offset } = page
   const { table, words } = selection
   if (!words.length || order.length > 1 || !isOfTexts(words, table)) return null
+  // Trigrams are those of one spelling.
+  if (!table.fields.every((field) => field.is_normalized) && words.some((word) => formsOf(word).length > 1)) return null
   // A sample that failed would end the transaction.
   if (context.db.inTransaction()) return null
   const sample = await trigramsOf(context, table)

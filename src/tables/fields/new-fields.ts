@@ -58,6 +58,7 @@ function definitionOf({ name, type, required, always_hidden, admin_only, options
     lookup_table_id: takes === 'table' ? (table ?? null) : null,
     key: false,
     calc: false,
+    is_normalized: true,
     version: 1,
   }
 }

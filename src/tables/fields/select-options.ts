@@ -1,5 +1,6 @@
 /** Changes the options of a select. An option keeps its id, so that the cells keep their meaning. */
 import type { Option } from '../../fields/settings.ts'
+import { nfc } from '../../platform/normal-forms.ts'
 
 /** A title, or the new title of the option that `was` named otherwise. */
 export type WantedOption = string | { title: string; was: string }
@@ -17,7 +18,7 @@ export interface OptionChange {
  * @param taken ids of former options that cells may still hold
  */
 export function changeOptions(present: readonly Option[], wanted: readonly WantedOption[], taken: readonly number[] = []): OptionChange {
-  const ids = new Map(present.map(({ id, title }) => [title, id]))
+  const ids = idsByTitle(present)
   const nextId = Math.max(0, ...ids.values(), ...taken) + 1
   const renamedAway = new Set(wanted.flatMap((option) => (typeof option === 'string' ? [] : option.was)))
   const missing = [...renamedAway].find((title) => !ids.has(title))
@@ -35,6 +36,10 @@ export function changeOptions(present: readonly Option[], wanted: readonly Wante
   return { options, removed, problem }
 }
 
+/** An option whose title is not in NFC yet is named by that form as well, because the titles of requests are in it. */
+const idsByTitle = (options: readonly Option[]): ReadonlyMap<string, number> =>
+  new Map([...options.map(({ id, title }) => [nfc(title), id] as const), ...options.map(({ id, title }) => [title, id] as const)])
+
 /** What is added to the options that a field has at the time, and removed from them. */
 export interface OptionEdit {
   add: readonly string[]
@@ -46,11 +51,11 @@ export interface OptionEdit {
  * the same one.
  */
 export function editOptions(present: readonly Option[], { add, remove }: OptionEdit, taken: readonly number[] = []): OptionChange {
-  const titles = new Set(present.map(({ title }) => title))
+  const titles = new Set(idsByTitle(present).keys())
   const missing = remove.find((title) => !titles.has(title))
   const both = add.find((title) => remove.includes(title))
   const twice = repeatedTitle(add) ?? repeatedTitle(remove)
-  const kept = present.flatMap(({ title }) => (remove.includes(title) ? [] : title))
+  const kept = present.flatMap(({ title }) => (remove.includes(nfc(title)) ? [] : title))
   const change = changeOptions(present, [...kept, ...add.filter((title) => !titles.has(title))], taken)
   if (missing !== undefined) return { ...change, problem: unknownOption(missing) }
   if (both !== undefined) return { ...change, problem: `"${both}" is added and removed` }

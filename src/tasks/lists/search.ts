@@ -1,5 +1,6 @@
 /** How a search finds tasks: each of its words is somewhere in the title or the details, in upper or lower case. */
 import { type Sql, sql } from '../../platform/database/database.ts'
+import { formsOf } from '../../platform/normal-forms.ts'
 import type { TaskQuery } from '../schema.ts'
 
 export interface Search {
@@ -17,7 +18,13 @@ export function searchOf({ search = '' }: Pick<TaskQuery, 'search'>): Search {
 const isPlain = (word: string): boolean => /^[!-HJL-hjl-~]+$/.test(word)
 
 /** The conditions on a task `k`. */
-export const conditionsOf = ({ words, arePlain }: Search): Sql[] => words.map(arePlain ? hasPlainWord : hasWord)
+export const conditionsOf = ({ words, arePlain }: Search): Sql[] => words.map(arePlain ? hasPlainWord : hasSpelling)
+
+/** Titles and details that an earlier release stored may have the other spelling of a letter. */
+function hasSpelling(word: string): Sql {
+  const [composed, decomposed] = formsOf(word)
+  return decomposed === undefined ? hasWord(composed ?? word) : sql`(${hasWord(composed ?? word)} or ${hasWord(decomposed)})`
+}
 
 // A scalar subquery runs once per statement; inline, a generic plan would lower the word again for each task.
 const hasWord = (word: string): Sql =>

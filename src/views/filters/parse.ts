@@ -2,6 +2,7 @@
 
 import { type Compare, compareOf, needsNoValue } from '../../fields/compares.ts'
 import { badInputs, type Issue } from '../../platform/errors.ts'
+import { valueInNfc } from '../../platform/normal-forms.ts'
 
 export type Path = (string | number)[]
 
@@ -160,7 +161,7 @@ function condition(column: string, compare: Compare, value: unknown, path: Path,
   const at = path[0] === 'where' ? path : [...path, 'value']
   if (value === undefined) return refuse(issues, at, 'is required', null)
   if (value === null) return refuse(issues, at, 'must not be null; is_empty asks for empty values', null)
-  return { column, compare, value, path }
+  return { column, compare, value: valueInNfc(value), path }
 }
 
 function readWhere(input: unknown, path: Path, issues: Issue[]): ParsedCondition[] {

@@ -10,6 +10,7 @@ import type { Operand } from '../../fields/operand.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { noOption } from '../../fields/types/select.ts'
 import { badInputs, type Issue } from '../../platform/errors.ts'
+import { valueInNfc } from '../../platform/normal-forms.ts'
 import { mapLeaves, type ParsedCondition, type Path, type Tree } from './parse.ts'
 
 /** A condition whose field, compare and value have been checked. */
@@ -60,6 +61,7 @@ function check({ column, compare, value, path }: ParsedCondition, fields: Readon
     const has = Object.keys(compares).join(', ')
     return { path: at('compare'), message: `${withArticle(field.type)} does not have ${compare}; it has ${has}` }
   }
-  const operand = kind.read(value, field, compare)
+  // A view that an earlier release saved may have another form.
+  const operand = kind.read(valueInNfc(value), field, compare)
   return operand ? { field, compare, operand, value } : { path: at('value'), message: `must be ${kind.wants}` }
 }

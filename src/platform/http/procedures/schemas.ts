@@ -53,8 +53,11 @@ export const Offset = wholeNumber
   .transform((value) => value ?? 0)
   .meta({ description: 'How many rows to leave out; default 0.', example: 0 })
 
+/** A text that a person has written, in NFC (contract.md §1). Passwords, tokens and what belongs to mails stay as they were sent. */
+export const Text = z.string().normalize('NFC')
+
 /** A name of a space, table, field, view or key: 1 to 100 characters after trimming. */
-export const Name = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
+export const Name = Text.trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
 
 /** An email address, stored in lower case. */
 export const EmailAddress = z
