@@ -128,12 +128,21 @@ function groupsIn(text: string): Fields[] {
   const groups: Fields[] = [new Map()]
   for (const { key, value } of readHeaders(Buffer.from(text))) {
     const last = groups.at(-1)
-    if (/^(original|final)-recipient$/.test(key) && (last?.has(key) || last?.has('action'))) groups.push(new Map())
+    if (last && beginsGroup(key, last)) groups.push(new Map())
     const group = groups.at(-1)
     if (group && !group.has(key)) group.set(key, value.trim())
   }
   return groups
 }
+
+/** Exim writes the action above the recipient, most servers below. */
+function beginsGroup(key: string, group: Fields): boolean {
+  const isRecipient = RECIPIENT_FIELDS.includes(key)
+  if (!isRecipient && key !== 'action') return false
+  return group.has(key) || (isRecipient && group.has('action') && RECIPIENT_FIELDS.some((field) => group.has(field)))
+}
+
+const RECIPIENT_FIELDS = ['original-recipient', 'final-recipient']
 
 function recipientOf(fields: Fields): ReportedRecipient | undefined {
   // The original recipient is the address that the email was sent to; the final one may be a forwarding address.
