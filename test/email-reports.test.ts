@@ -63,6 +63,76 @@ describe('the verdict of a failure report', () => {
   })
 })
 
+describe('a notice in words', () => {
+  const notice = (to: string, subject: string, ...words: string[]) => [
+    'From: Mail Delivery System <MAILER-DAEMON@mx.customer.example>',
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    ...words,
+  ]
+
+  test.each<[what: string, subject: string, words: string[], isDelay: boolean]>([
+    [
+      'a delay of which the server speaks of a rejection',
+      'Delayed Mail (still being retried)',
+      ['It will be retried until it is 5 day(s) old.', '', '<ann@customer.example>: 450 4.2.0 Recipient address rejected: Greylisted'],
+      true,
+    ],
+    ['a delay in German', 'Warnung', ['Die Zustellung an ann@customer.example verzögert sich. Sie wird weiter versucht.'], true],
+    ['a delay in French', 'Retard', ['Votre message pour ann@customer.example n’a pas encore été remis.'], true],
+    ['a success', 'Successful Mail Delivery Report', ['Listed below:', '', '<ann@customer.example>: delivery: 250 2.0.0 OK'], false],
+    ['what would be a failure', 'Notice', ['If your mail to ann@customer.example could not be delivered, send it again.'], false],
+  ])('about %s leaves the mail sent, and nobody is told of a bounce', async (_, subject, words, isDelay) => {
+    const { sent, as, suppressed } = await mailDesk(app, smtp)
+    const { address, metadata } = await sent('ann@customer.example')
+    await report(notice(address, subject, ...words))
+    const { status, recipients } = await metadata()
+    expect([status, recipients[0].status, recipients[0].delay !== undefined]).toEqual(['sent', 'sent', isDelay])
+    expect(await suppressed()).toEqual([])
+    expect((await inboundOf(as)).verdict).toBe('automatic')
+  })
+
+  test('is read for each recipient by itself', async () => {
+    const { sent, as, suppressed } = await mailDesk(app, smtp)
+    const { address, metadata } = await sent('ann@customer.example', 'bob@customer.example', 'carl@customer.example')
+    await report(
+      notice(
+        address,
+        'Returned mail: see transcript for details',
+        '   ----- The following addresses had permanent fatal errors -----',
+        '<ann@customer.example>',
+        '    (reason: 550 5.1.1 User unknown)',
+        '',
+        '   ----- The following addresses had transient non-fatal errors -----',
+        '<bob@customer.example>',
+        '',
+        '   ----- The following addresses had successful delivery notifications -----',
+        '<carl@customer.example>  (relayed to non-DSN-aware mailer)',
+      ),
+    )
+    expect((await metadata()).recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'sent', 'sent'])
+    expect(await suppressed()).toEqual(['ann@customer.example'])
+    expect((await inboundOf(as)).verdict).toBe('bounced')
+  })
+
+  test('of a person at postmaster@ who answers is a comment, and bounces nobody', async () => {
+    const { sent, as, comments } = await mailDesk(app, smtp)
+    const { address, metadata } = await sent('ann@customer.example')
+    const words = 'Your mail to ann@customer.example could not be delivered: 552 5.2.2 Mailbox full. It is mended, please send it again.'
+    await report(['From: Paul Master <postmaster@customer.example>', `To: ${address}`, 'Subject: Re: Our offer', '', words])
+    expect((await metadata()).status).toBe('sent')
+    expect((await comments()).at(-1)).toMatchObject({
+      content: words,
+      type: 'email_in',
+      user_name: 'Paul Master',
+      metadata: { autoReply: false },
+    })
+    expect(await inboundOf(as)).toMatchObject({ verdict: 'comment', reason: null })
+  })
+})
+
 test('what a report is noted with is the instant when it came, also when it is read again later', async () => {
   const { sent, table } = await mailDesk(app, smtp)
   const { address, metadata } = await sent('ann@customer.example')

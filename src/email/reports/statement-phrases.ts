@@ -133,11 +133,11 @@ export const DELIVERED = anyOf(String.raw`
     successful delivery; ^(delivered|relayed|expanded)( to)?:; \((success|relay|relayed|delivered)\); ^return receipt\b;
     erfolgreich (\S+ )?(zugestellt|ubermittelt|ausgeliefert|versendet|versandt|zustell|weitergeleitet)\S*;
     (wurde|ist|wurden|sind) (\S+ ){0,6}?(zugestellt|ausgeliefert|weitergeleitet|ubermittelt)\b;
-    zustellung (\S+ )?(war |ist |wurde )?(erfolgreich|abgeschlossen); ^(zugestellt|ubermittelt|weitergeleitet):;
+    zustellung (\S+ ){0,6}?(erfolgreich|abgeschlossen); ^(zugestellt|ubermittelt|weitergeleitet):;
     (a|ont) (bien )?ete (\S+ )?(remis|distribue|delivre|livre|transmis|achemine|relaye)\S*;
-    (remise|distribution|livraison) (reussie|effectuee|terminee|est terminee); (remis|distribue|delivre|livre)\S* avec succes;
+    (remise|distribution|livraison) (\S+ ){0,6}?(reussie|effectuee|terminee); (remis|distribue|delivre|livre)\S* avec succes;
     ^(remis|relaye|transmis)e? ?:; (ha|han|se ha|fue|fueron) (sido )?(entregad[oa]s?|retransmitid[oa]s?)\b;
-    entregad[oa]s? (correctamente|con exito|satisfactoriamente|a los|al destinatario);
+    se entrego (correctamente|con exito|a); entregad[oa]s? (correctamente|con exito|satisfactoriamente|a los|al destinatario);
     (entrega|envio) (realizad[oa]|correct[oa]|complet)\S*; ^(entregado|retransmitido):;
     (foi|foram) (\S+ )?(entregues?|retransmitid[oa]s?)\b; entregues? com (exito|sucesso);
     entrega (bem sucedida|concluida|realizada|bem-sucedida); ^(entregue|retransmitid[oa]):;
@@ -230,7 +230,7 @@ export const FAILED = anyOf(String.raw`
     (deleted|removed|discarded) from (the )?(mail )?queue; (too long|expired) (in|on) (the )?queue; in the queue (too|for too) long;
     cannot send message for \d+ days; (retry|delivery|queue) (time ?out|time|limit|lifetime)( was| has been)? (exceeded|expired|reached);
     message (has )?expired; stopped trying;
-    nicht (\S+ )?(zugestellt|zustellen|ausgeliefert|ubermittelt|zustellbar|gesendet|erreicht|weitergeleitet)\S*; unzustellbar;
+    nicht (\S+ )?(zugestellt|moglich|zustellen|ausgeliefert|ubermittelt|zustellbar|gesendet|erreicht|weitergeleitet)\S*; unzustellbar;
     (zustell|ubermitt|versand|send)\S* (\S+ ){0,4}(fehlgeschlagen|gescheitert|fehlgeschlag|abgelehnt|abgebrochen|unmoglich|fehler)\S*;
     (endgultig|dauerhaft|permanent)\S* (\S+ )?(fehl|gescheitert|abgelehnt|aufgegeben)\S*;
     (wurde|wird|werden) (\S+ )?(abgelehnt|abgewiesen|zuruckgewiesen|zuruckgesandt|zuruckgeschickt|zuruckgegeben);
