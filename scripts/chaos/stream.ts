@@ -7,6 +7,8 @@ const RECONNECT_MS = 200
 export interface Stream {
   /** How often `task.created` was heard for the task. */
   heard(taskId: number): number
+  /** True once any event was heard. */
+  hasHeard(): boolean
   /** The number of `reset` events: the service could not say what was missed. */
   resets(): number
   connections(): number
@@ -62,6 +64,7 @@ export async function followEvents(front: Front, session: { cookie: string }): P
   await opened.promise
   return {
     heard: (taskId) => created.get(taskId) ?? 0,
+    hasHeard: () => created.size > 0,
     resets: () => resets,
     connections: () => connections,
     async stop() {

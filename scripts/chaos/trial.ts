@@ -49,6 +49,8 @@ export async function runTrial(world: World, faults: readonly Fault[], options: 
   const rounds: Round[] = []
   try {
     await sleep(WARM_UP_MS)
+    // A crash may skip the first ids of events, and the position before the first event then gets a reset.
+    await until(stream.hasHeard, 'for the first event', { withinMs: GIVE_UP_MS })
     for (const fault of faults) {
       const endsAt = performance.now() + options.seconds * 1_000
       isBroken = true
