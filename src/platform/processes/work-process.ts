@@ -34,7 +34,10 @@ interface WorkDetails {
 interface Options {
   /** The module that the process runs. It calls `serveWork` of served-work.ts. */
   module: URL
-  /** The process is killed when a piece of work takes longer. The time in which it starts and gets its bytes does not count. */
+  /**
+   * The process is killed when a piece of work takes longer, or large work three times as long, because it gets less of the processor. The
+   * time in which the process starts and gets its bytes does not count.
+   */
   timeoutMs: number
   /** The heap limit of the process. What libraries take outside of the heap does not count. */
   maxHeapMb: number
@@ -63,6 +66,8 @@ interface Underway<Result> {
 
 /** The time zone, and where compiled code is kept: without it half of the CPU time of a start is compiling. */
 const GIVEN_VARIABLES = ['TZ', 'NODE_COMPILE_CACHE']
+
+const LARGE_PATIENCE = 3
 
 /** Signals of a terminal or a supervisor, which say nothing about the work. */
 const FROM_OUTSIDE = new Set<NodeJS.Signals | null>(['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -142,8 +147,9 @@ export function openWorkProcess<Work, Result>({
       if (prepare) await Promise.race([prepare(), promise])
       if (bytes) await Promise.race([sendAll(current, id, bytes), promise])
       await Promise.race([ready, promise])
-      const tooSlow = () => end(current, new WorkRefused(`The work took longer than ${timeoutMs / 1000} s`))
-      timer = setTimeout(tooSlow, timeoutMs)
+      const limitMs = isLarge ? LARGE_PATIENCE * timeoutMs : timeoutMs
+      const tooSlow = () => end(current, new WorkRefused(`The work took longer than ${limitMs / 1000} s`))
+      timer = setTimeout(tooSlow, limitMs)
       mine.isGiven = true
       current.send({ id, work } satisfies ToWorkProcess<Work>)
       return await promise
