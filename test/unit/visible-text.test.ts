@@ -60,6 +60,20 @@ const INTRODUCTIONS: [program: string, introduction: string][] = [
   ['Chinese', 'Desk <desk@shop.example> 于2026年3月2日周一 10:12写道：'],
   ['Catalan', 'Missatge de Desk <desk@shop.example> del dia dl., 2 de març 2026 a les 10:12:'],
   ['Traditional Chinese', 'Desk <desk@shop.example> 於 2026年3月2日 週一 上午10:12寫道：'],
+  ['Tuta', 'Mar 2, 2026, 10:12 by desk@shop.example:'],
+  ['Tuta in German', '2. März 2026, 10:12 von desk@shop.example:'],
+  ['Tuta in French', '2 mars 2026, 10:12 de desk@shop.example:'],
+  ['Apple Mail in Polish', 'Wiadomość napisana przez Desk <desk@shop.example> w dniu 2 mar 2026, o godz. 10:12:'],
+  ['Apple Mail in Polish, date first', 'Wiadomość napisana w dniu 2 mar 2026, o godz. 10:12, przez Desk <desk@shop.example>:'],
+  ['Thunderbird in Korean', '2026-03-02 오전 10:12에 Desk 이(가) 쓴 글:'],
+  ['Thunderbird in Korean, with an address', '2026. 3. 2. 오전 10:12에 Desk <desk@shop.example>가 쓴 글:'],
+  ['Swahili', 'Mnamo Jumatatu, 2 Machi 2026 saa 10:12, Desk <desk@shop.example> aliandika:'],
+  ['Bengali', 'সোম, ২ মার্চ, ২০২৬ তারিখে ১০:১২ AM টায় তারিখে Desk <desk@shop.example> লিখেছেন:'],
+  ['Arabic, with its digits', 'في الاثنين، ٢ مارس، ٢٠٢٦ في ١٠:١٢ ص، كتب Desk <desk@shop.example>:'],
+  ['Persian', 'در تاریخ دوشنبه ۲ مارس ۲۰۲۶،‏ ۱۰:۱۲ Desk <desk@shop.example> نوشت:'],
+  ['Hindi', 'सोम, २ मार्च २०२६ को १०:१२ am बजे Desk <desk@shop.example> ने लिखा:'],
+  ['Marathi', 'सोम, २ मार्च, २०२६ रोजी १०:१२ AM वाजता Desk <desk@shop.example> ने लिहिले:'],
+  ['Thai, with its digits', 'ในวันที่ จ. ๒ มี.ค. ๒๐๒๖ เวลา ๑๐:๑๒ Desk <desk@shop.example> เขียนว่า:'],
 ]
 
 describe('the introduction of a quote is removed', () => {
@@ -84,6 +98,13 @@ describe('the introduction of a quote is removed', () => {
       'Blue, please.\nLe 4 mars 2026 10:12, "Desk"\n<desk@shop.example>\na écrit :\n\n> Quelle couleur ?',
     ],
     ['above a quote with bars', 'Blue, please.\n\n2026/3/2 Desk <desk@shop.example>\n\n| Which colour?\n|\n| And how many?'],
+    ['of Nextcloud', 'Blue, please.\n\n"Desk" <desk@shop.example> March 2, 2026 10:12 AM\n> Which colour?'],
+    ['of Nextcloud in German', 'Blue, please.\n\n"Desk" <desk@shop.example> – 2. März 2026 10:12\n> Welche Farbe?'],
+    ['of mail.ru, with a quote mark', 'Blue, please.\n\n>Понедельник, 2 марта 2026, 10:12 +03:00 от Desk <desk@shop.example>:\n>\n>Цвет?'],
+    [
+      'of mail.ru, with a quote mark that the copy lacks',
+      'Blue, please.\n\n> Понедельник, 2 марта 2026, 10:12 +03:00 от Desk <desk@shop.example>:\n\nКакой цвет?\nИ сколько?',
+    ],
     ['of Horde', 'Blue, please.\n\nZitat von Desk <desk@shop.example>:\n\n> Which colour?'],
     ['above the answer', 'On 2 Mar 2026, at 10:12, Desk <desk@shop.example> wrote:\n\nBlue, please.'],
     [
@@ -318,4 +339,21 @@ describe('flowed text', () => {
   ])('%s', (_, text, deleteSpace, expected) => {
     expect(unflowed(text, deleteSpace)).toBe(expected)
   })
+})
+
+test.each([
+  ['a booking', 'From: 3 March\nTo: 5 March\nSubject: double room\nGuests: 2'],
+  ['a journey', 'From: Bern\nTo: Basel\nDate: 3 March\nSubject: tickets'],
+  ['a journey in German', 'Von: Bern\nAn: Basel\nBetreff: Fahrkarten\nPersonen: 2'],
+  ['a journey with times', 'From: Bern 10:12\nTo: Basel 11:15\nSubject: tickets'],
+  ['a transfer', 'From: our account\nTo: your account\nDate: 3 March 2026\nSubject: invoice 12'],
+  ['an appointment', 'Please come on 3 March 2026, 10:12, and write to ann@customer.example:\nshe knows the way.'],
+  ['an address and a time', '"Ann" <ann@customer.example> is there from March 3, 2026 10:12 AM\nand Bob later.'],
+])('own lines that look like a header or an introduction stay: %s', (_, lines) => {
+  const text = `Dear Desk,\n\n${lines}\n\nThanks`
+  expect(visibleText(text)).toBe(text)
+})
+
+test('a text of which only invisible letters remain is shown whole', () => {
+  expect(visibleText('\u200b\n\n> Which colour?')).toBe('\u200b\n\n> Which colour?')
 })

@@ -71,13 +71,23 @@ const OWN_WORDS = /^(.*?[^\s-])(?:\s+|-{2,}\s*)(?:On|Am|Le|El|Em|Il|Op|Den|Dne|D
 
 const isQuoted = (line: string | undefined) => line?.startsWith('>') ?? false
 
-/** The line without bold marks, invisible direction marks and no-break spaces. */
+/** The line without bold marks, invisible direction marks and no-break spaces, with digits of ASCII. */
 export function plain(line: string | undefined): string {
   return (line ?? '')
     .slice(0, MAX_LENGTH + 100)
     .replace(/[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
     .replace(/[\u00a0\u202f]/g, ' ')
+    .replace(OTHER_DIGIT, asciiDigit)
     .replace(/^[\s*]+|[\s*]+$/g, '')
+}
+
+const OTHER_DIGIT = /[^\P{Nd}0-9]/gu
+
+/** The digit of another script. Its ten digits begin where the last four bits of the number are 0 or 6. */
+function asciiDigit(digit: string): string {
+  const number = digit.codePointAt(0) ?? 0
+  const bits = number & 0xf
+  return String(/\p{Nd}/u.test(String.fromCodePoint(number - bits)) ? bits % 10 : (bits + 10) % 16)
 }
 
 // A line break of the mail program may move the end of the introduction behind a quote mark: "> wrote:".
@@ -89,7 +99,7 @@ export const NO_LETTER_AFTER = '(?![\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Scr
 const VERB = new RegExp(`${NO_LETTER_BEFORE}(${WROTE})${NO_LETTER_AFTER}`, 'iu')
 const OPENER = new RegExp(`^(${OPENERS})(?!\\p{L})`, 'iu')
 const QUOTES_SOMEBODY = new RegExp(`^(${QUOTING})(?!\\p{L})`, 'iu')
-const CAN_END = new RegExp(`[:：]$|-{3,}$|(${WROTE})$|^\\d{4}[-/]\\d{1,2}[-/]\\d{1,2} `, 'iu')
+const CAN_END = new RegExp(`[:：]$|-{3,}$|(${WROTE})$|^\\d{4}[-/]\\d{1,2}[-/]\\d{1,2} |^"[^"]{0,100}" <[^<>\\s]+@`, 'iu')
 
 const SPACES_AFTER_COLON = /[:：]\s{2,}\S/
 const INTRODUCTION_WITH_QUOTE = new RegExp(`^(.{10,${MAX_LENGTH}}?(?:${WROTE})\\s?[:：])\\s{2,}(\\S.*)$`, 'iu')
@@ -98,7 +108,7 @@ const ADDRESS = /[<([][^<>()[\]\s]*@[^<>()[\]\s]+[>)\]]|<mailto:/
 const ADDRESS_AT_END = /[>)\]][^\p{L}\p{N}]{0,4}$/u
 /** "Ann Lee <ann@example.org> wrote:" and nothing else. */
 const NAME_AND_ADDRESS = new RegExp(`^"?(\\p{Lu}[^<>\\s]*\\s+){1,4}<[^<>\\s]+@[^<>\\s]+>\\s+(${WROTE})\\s*[:：]$`, 'u')
-const TIME = /\d{1,2}\s?[:.h時时시]\s?\d{2}/
+export const TIME = /\d{1,2}\s?[:.h時时시]\s?\d{2}/
 const DATE = new RegExp(
   [
     String.raw`\d{4}\s?[-/.年년]\s?\d{1,2}\s?[-/.月월]\s?\d{1,2}`,
@@ -111,6 +121,10 @@ const DATE = new RegExp(
 const DAY_AND_MONTH = /(?<![:.\d])\d{1,2}[.-]?\s?\p{L}{3,}|\p{L}{3,}\.?\s\d{1,2}(?!\d)|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}/u
 const EARLY_DIGIT = /^(?:\S+\s+){0,3}\S*\d/
 const DATE_AND_ADDRESS = /^\d{4}[-/]\d{1,2}[-/]\d{1,2}\s[^<>]{1,80}<[^<>\s]+@[^<>\s]+>$/
+/** Nextcloud's: `"Ann Lee" <ann@example.org> March 3, 2026 10:12 AM`. */
+const ADDRESS_AND_DATE = /^"[^"]{0,100}" <[^<>\s]+@[^<>\s]+>,? [^<>@]{6,60}$/
+/** Tuta's: `Mar 3, 2026, 10:12 by ann@example.org:`. */
+const DATE_AND_BARE_ADDRESS = /^(?:\S+\s+)?\S*\d.{4,60}\s\p{L}{1,10}\s[^\s<>@]+@[^\s<>@]+\s?[:：]$/u
 /** Gmail's short form: a date, a time zone and a name. */
 const ISO_DATE_AND_NAME = /^\d{4}-\d\d-\d\d \d{1,2}:\d\d (GMT|UTC)[+-]\d\d:?\d\d:?\s+\S/
 
@@ -124,14 +138,22 @@ function kindOf(joined: string, isOneLine: boolean): 'certain' | 'possible' | un
     .replace(/^[-=_\s]+|[-=_\s]+$/g, '')
     .replace(/<\s+/g, '<')
     .replace(/\s+>/g, '>')
-  if (ISO_DATE_AND_NAME.test(text)) return 'certain'
-  if (DATE_AND_ADDRESS.test(text)) return 'possible'
+  const kind = kindWithoutVerb(text, isOneLine)
+  if (kind) return kind
   if (isDashed && VERB.test(text)) return 'certain'
   if (!isDashed && !/[:：]$/.test(text) && !(VERB.test(text) && ADDRESS.test(text))) return undefined
   const isDated = TIME.test(text) || DATE.test(text)
   if (VERB.test(text)) return kindOfSentence(text, isDated, isOneLine)
   if (ADDRESS.test(text) && isDated && (OPENER.test(text) || (ADDRESS_AT_END.test(text) && EARLY_DIGIT.test(text)))) return 'certain'
   return QUOTES_SOMEBODY.test(text) && text.includes('@') ? 'possible' : undefined
+}
+
+/** The same for the forms of programs that have a date and somebody, and nothing else. */
+function kindWithoutVerb(text: string, isOneLine: boolean): 'certain' | 'possible' | undefined {
+  if (ISO_DATE_AND_NAME.test(text)) return 'certain'
+  if (DATE_AND_ADDRESS.test(text)) return 'possible'
+  if (!isOneLine || !TIME.test(text) || !DATE.test(text)) return undefined
+  return DATE_AND_BARE_ADDRESS.test(text) ? 'certain' : ADDRESS_AND_DATE.test(text) ? 'possible' : undefined
 }
 
 /** The same for a text with a verb. Without an address it must begin like an introduction, because people write such sentences, too. */

@@ -13,19 +13,21 @@ export const WROTE = phrases(String.raw`
   escreveu|ha scritto|scrisse|a scris
   schreef|geschreven
   skrev|skreiv|har skrivit|har skrevet|kirjoitti|kirjutas
-  napisał|napisała|napisał\(-?a\)|napisał/a|pisze
+  napisał|napisała|napisał\(-?a\)|napisał/a|wiadomość napisana|pisze
   napsal|napsala|napsal\(a\)|napísal|napísala|napísal\(a\)|írta
   napisao je|napisala je|je napisao|je napisala|napisao/la je|je napisal|napisal|napisala|је написао|rašė|parašė|rakstīja
   написал|написала|написал\(-?[аa]\)|писал|писала|писал\([аa]\)|пишет
   пише|написав|написав\(ла\)|написа|напиша
   yazdı|έγραψε|έγραψαν|đã viết|menulis|sumulat|isinulat|ने लिखा|লিখেছেন|เขียนว่า
   כתב|כתבה|כתב/ה|كتب|كتبت|نوشت
-  写道|寫道|写了|のメール|は書きました|が書きました|님이 작성|님이 작성함|님이 쓴 글|작성`)
+  写道|寫道|写了|のメール|は書きました|が書きました|님이 작성|님이 작성함|쓴 글|작성
+  लिहिले|લખ્યું|எழுதியது|எழுதினார்|రాశారు|రాసారు|ಬರೆದಿದ್ದಾರೆ|എഴുതി|نے لکھا
+  aliandika|ameandika|het geskryf|geskryf|skrifaði|shkroi|ysgrifennodd`)
 
 /** The words before the date or the name at the start of an introduction. */
 export const OPENERS = phrases(String.raw`
   on|at|am|den|le|el|em|no dia|a|il|in data|il giorno|op|på|d\.|kl\.|w dniu|dnia|dne|dňa
-  missatge de|în|la|pe|na|dana|no|vào|pada|στις|на|у|в|дана|בתאריך|ב-|في|在`)
+  missatge de|în|la|pe|na|dana|no|vào|pada|στις|на|у|в|дана|בתאריך|ב-|في|在|mnamo`)
 
 /** The words before the quoted person in programs that have no "wrote". */
 export const QUOTING = phrases('quoting|quoted from|zitat von|citation de|citando a?|citazione|cytowanie|citerar|citat fra')
@@ -65,11 +67,13 @@ export const FIELDS = {
   subject: phrases(`
     subject|betreff|objet|sujet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|teema|temat|předmět|predmet|tárgy|subiect
     тема|относно|θέμα|konu|נושא|الموضوع|chủ đề|subjek|件名|主题|主旨|主題|제목`),
+  /** Only mails are sent. */
+  sent: phrases(`
+    sent|gesendet|gesendet am|envoyé|envoyé le|message du|enviado|enviado el|enviad[oa] em|inviato|verzonden|skickat|sendt|lähetetty
+    wysłano|odesláno|odoslané|küldve|trimis|poslano|poslato|отправлено|надіслано|изпратено|στάλθηκε|gönderildi|gönderme tarihi|נשלח
+    送信日時|发送时间|寄件日期|傳送日期|보낸 ?날짜`),
   date: phrases(`
-    sent|date|gesendet|gesendet am|datum|envoyé|envoyé le|message du|enviado|enviado el|enviad[oa] em|fecha|data|inviato|verzonden
-    skickat|sendt|dato|lähetetty|päivämäärä|kuupäev|wysłano|odesláno|odoslané|dátum|küldve|trimis|dată|poslano|poslato
-    дата|отправлено|надіслано|изпратено|στάλθηκε|ημερομηνία|tarih|gönderildi|gönderme tarihi|נשלח|תאריך|التاريخ|ngày|tanggal
-    送信日時|日時|日付|发送时间|日期|寄件日期|傳送日期|보낸 ?날짜|날짜`),
+    date|datum|fecha|data|dato|päivämäärä|kuupäev|dátum|dată|дата|ημερομηνία|tarih|תאריך|التاريخ|ngày|tanggal|日時|日付|日期|날짜`),
   to: phrases(`
     to|an|à|a|para|per|aan|till|til|vastaanottaja|saaja|do|dla|komu|címzett|către|za|prima|кому|до|προς|kime|alıcı|אל|إلى|đến|kepada
     宛先|收件人|收件者|받는 ?사람|cc|kopie|kopia|kopi|copie|copie à|копия|копія|reply-to|répondre à|抄送|副本|참조`),

@@ -1,4 +1,4 @@
-import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain, separated } from './introduction.ts'
+import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain, separated, TIME } from './introduction.ts'
 import {
   ANSWERS_BELOW,
   APOLOGIES,
@@ -12,6 +12,7 @@ import {
   SENT_FROM_AT_END,
   WHOLE_LINES,
 } from './phrases.ts'
+import { hasWords } from './words.ts'
 
 /**
  * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
@@ -20,7 +21,17 @@ import {
  */
 export function visibleText(text: string): string {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
-  return trimmed(withoutSignatures(ownLines(lines.flatMap(separated)))) || trimmed(lines)
+  const own = trimmed(withoutSignatures(ownLines(withoutMarkOfHeading(lines.flatMap(separated)))))
+  return hasWords(own) ? own : trimmed(lines)
+}
+
+/** The heading of mail.ru: `> Monday, 2 March 2026, 10:12 +03:00 from Ann Lee <ann@example.org>:`. */
+const MARKED_HEADING = /^>\s?\p{L}+, [^<>]{6,40} \d{1,2}:\d{2} [+-]\d{2}:\d{2} \p{L}+ [^<>]{0,100}<[^<>\s]+@[^<>\s]+>\s*[:：]\s*$/u
+
+/** Takes the quote mark from such a heading above a copy that has none. */
+function withoutMarkOfHeading(lines: string[]): string[] {
+  const last = lines.findLastIndex(isQuoted)
+  return MARKED_HEADING.test(lines[last] ?? '') ? lines.with(last, (lines[last] ?? '').replace(/^>\s?/, '')) : lines
 }
 
 /** Stands for quoted lines that were removed. */
@@ -140,14 +151,15 @@ const roleOf = (line: string | undefined): Role | undefined => {
 }
 
 /**
- * The index of the last line of the header that begins here: with "From:", and a subject or an address. "From: Bern, To: Basel" may be the
- * sender's own words.
+ * The index of the last line of the header that begins here: with "From:", a subject or an address, and what shows that it is of a mail:
+ * "Sent:", an address, a time or a rule above it. "From: 3 March, To: 5 March, Subject: room" may be the sender's own words.
  */
 function endOfHeader(lines: string[], index: number): number | undefined {
   const first = roleOf(lines[index])
   if (!first || first === 'subject') return undefined
   const roles = new Set<Role>()
   let hasAddress = false
+  let isMail = lines.slice(Math.max(0, index - 2), index).some((line) => RULE_ABOVE.test(plain(line)))
   let end = index
   for (const [offset, line] of lines.slice(index, index + MAX_FIELDS).entries()) {
     const role = roleOf(line)
@@ -157,10 +169,17 @@ function endOfHeader(lines: string[], index: number): number | undefined {
     roles.add(role)
     end = index + offset
     hasAddress ||= role === 'from' && line.includes('@')
+    isMail ||= showsMail(role, line)
   }
-  const hasOthers = roles.has('date') || roles.has('to')
-  return roles.has('from') && hasOthers && (roles.has('subject') || hasAddress) ? end : undefined
+  const hasOthers = roles.has('sent') || roles.has('date') || roles.has('to')
+  return isMail && roles.has('from') && hasOthers && (roles.has('subject') || hasAddress) ? end : undefined
 }
+
+const showsMail = (role: Role, line: string): boolean =>
+  role === 'sent' || (role !== 'subject' && line.includes('@')) || (role === 'date' && TIME.test(plain(line)))
+
+/** Some programs draw a rule or write a heading of their own above the header. */
+const RULE_ABOVE = new RegExp(`^${DASH}{3,}`, 'u')
 
 /** A signature has this many lines at most. Below "--" without its space, more lines are the sender's words. */
 const MAX_SIGNATURE = 10
