@@ -80,7 +80,10 @@ async function desk({ timezone = 'UTC', server: at = smtp } = {}) {
 }
 
 /** Posts a reply to the mail that the server received. */
-async function reply(raw: string, { from, cc = '', messageId }: { from: string; cc?: string; messageId: string }): Promise<void> {
+async function reply(
+  raw: string,
+  { from, cc = '', messageId, header = [] }: { from: string; cc?: string; messageId: string; header?: string[] },
+): Promise<void> {
   const [address] = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(raw) ?? []
   const lines = [
     `From: ${from}`,
@@ -88,6 +91,7 @@ async function reply(raw: string, { from, cc = '', messageId }: { from: string; 
     ...(cc ? [`Cc: ${cc}`] : []),
     'Subject: Re: Our offer',
     `Message-ID: ${messageId}`,
+    ...header,
     '',
     'Yes.',
   ]
@@ -238,6 +242,38 @@ describe('references', () => {
   })
 })
 
+describe('an answer to a reply', () => {
+  const OUTLOOK = Buffer.concat([Buffer.from([1, 0xdc, 0xaa, 0, 0, 0]), Buffer.alloc(16, 7)]).toString('base64')
+
+  test('goes on from its references, and from the conversation of Outlook', async () => {
+    const { sent } = await desk()
+    const { received, comment } = await sent()
+    const ours = comment.metadata.messageId
+    const header = [`References: <first@customer.example>\r\n ${ours}`, `Thread-Index: ${OUTLOOK}`]
+    await reply(received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<2@customer.example>', header })
+    const next = await sent({ attachments: [] })
+    expect(next.received?.email.references).toBe(`<first@customer.example> ${ours} <2@customer.example>`)
+    const index = Buffer.from(threadIndexIn(next.received?.raw), 'base64')
+    expect([index.byteLength, index.subarray(0, 22).toString('base64')]).toEqual([27, OUTLOOK])
+    // With a long body the mail is written in another way.
+    const long = await sent({ body: `<p>${'words '.repeat(60_000)}</p>` })
+    expect(Buffer.from(threadIndexIn(long.received?.raw), 'base64').subarray(0, 22).toString('base64')).toBe(OUTLOOK)
+    expect(long.received?.email.references).toBe(`<first@customer.example> ${ours} <2@customer.example> ${next.comment.metadata.messageId}`)
+  })
+
+  test('is one without them if they are none', async () => {
+    const { sent } = await desk()
+    const { received, comment } = await sent()
+    const header = ['References: see my last mail', 'Thread-Index: AAAA']
+    await reply(received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<3@customer.example>', header })
+    const next = await sent()
+    expect(next.received?.email.references).toBe(`${comment.metadata.messageId} <3@customer.example>`)
+    expect(next.received?.raw).not.toMatch(/^Thread-Index/im)
+  })
+
+  const threadIndexIn = (raw = '') => /^Thread-Index: ([\w+/=]+)/im.exec(raw)?.[1] ?? ''
+})
+
 describe('tokens', () => {
   const ALL =
     '{{field:due}}; {{field:start}}; {{field:hour}}; {{field:paid}}; {{field:price}}; {{field:ratio}}; {{field:stages}}; {{field:id}}'
@@ -289,7 +325,7 @@ describe('tokens', () => {
     expect(result).toMatchObject({ html: '<p>{{field:Acme}} and {{ field:due } x</p>', unresolved: ['nothing', 'due|us'] })
     expect(result.problems).toEqual([
       "{{field:nothing}}: 'nothing' is not a field of this table",
-      '{{field:due|us}}: only |iso can follow the field',
+      '{{field:due|us}}: only |iso or |url can follow the field',
       '{{field:name…: a token must be closed with }} and contain no other token',
       '{{field:…}} and {{ field:due } x…: a token must be closed with }} and contain no other token',
     ])

@@ -347,6 +347,16 @@ test('Content-IDs are kept, so that a client can show the images of the HTML', a
   expect(comment?.metadata.inline).toEqual([{ cid: 'chair.1@customer.example', path: comment?.attachments[0]?.path }])
 })
 
+test('the attachments beyond the first 100 are counted', async () => {
+  const { address, post } = await thread()
+  const file = (_: unknown, index: number) => ['--m', `Content-Disposition: attachment; filename=f${index}.txt`, '', `x${index}`]
+  const parts = (count: number) => ['Content-Type: multipart/mixed; boundary=m', '', ...Array.from({ length: count }, file).flat(), '--m--']
+  const [some] = await post(...fromAnn(address), ...parts(100))
+  expect([some?.attachments.length, 'attachmentsLeftOut' in (some?.metadata ?? {})]).toEqual([100, false])
+  const [, many] = await post(...fromAnn(address), ...parts(120))
+  expect([many?.attachments.length, many?.metadata.attachmentsLeftOut]).toEqual([100, 20])
+})
+
 test('a reply of which nothing remains without its quote and signature is shown whole', async () => {
   const { address, post } = await thread()
   const [comment] = await post(...fromAnn(address), '', '> Is blue fine?', '> > Blue or green.', '', '-- ', 'Yes, blue. Ann')

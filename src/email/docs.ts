@@ -105,8 +105,8 @@ export const emailDocs = operationDocs('Email', {
     description:
       'The mail is accepted and queued: it appears at once as an email_out comment of the record, whose `metadata.status` then shows its ' +
       'delivery. `{{field:slug}}` in subject and body becomes the value that the record has when the mail is sent, ' +
-      'written for people; `{{field:slug|iso}}` becomes the value as the API answers it. With `sendAt` the mail goes ' +
-      'at that time, and can be cancelled until then.',
+      'written for people; `{{field:slug|iso}}` becomes the value as the API answers it, `{{field:slug|url}}` the same for a URL. ' +
+      'With `sendAt` the mail goes at that time, and can be cancelled until then.',
     example: { input: newEmail, output: { id: 501, status: 'queued', comment: { id: 501, type: 'email_out', metadata } } },
     errors: SEND_ERRORS,
   },

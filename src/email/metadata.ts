@@ -83,6 +83,9 @@ export interface IncomingMetadata {
   subject: string
   messageId: string | null
   inReplyTo: string | null
+  /** The Message-IDs in References, and Outlook's Thread-Index; undefined without them. An answer goes on from them. */
+  references?: string[]
+  threadIndex?: string
   date: string | null
   text: string
   visibleText: string
@@ -92,6 +95,8 @@ export interface IncomingMetadata {
   senderWasRecipient: boolean
   /** The attachments that the HTML shows as `cid:` images. */
   inline: { cid: string; path: string }[]
+  /** How many attachments are in the raw message only; undefined if there are none. */
+  attachmentsLeftOut?: number
   /** True if the message could not be parsed. The comment says so, and has the raw message attached as `message.eml`. */
   unreadable: boolean
 }

@@ -7,6 +7,7 @@ import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { type CellTexts, lookupsOf, present, type Row, selectTexts } from '../records/cells/present.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'
 import type { OutgoingRequest } from './composing/content.ts'
+import type { MailThread } from './composing/threading.ts'
 import { usableOn } from './integrations.ts'
 import type { OutgoingMetadata } from './metadata.ts'
 import type { ServerRow } from './smtp/stored-server.ts'
@@ -182,23 +183,24 @@ type ServerColumns = Omit<ServerRow, 'id'> & {
 const THREAD_SEARCH = 200
 
 /**
- * For each email the Message-IDs of the latest emails of its record that were exchanged with one of its recipients, oldest first. Another
+ * For each email the thread of the latest emails of its record that were exchanged with one of its recipients. Another
  * correspondent's emails are of another thread: mail programs would show these recipients an answer to something that they do not have.
  */
 export async function threadsOf(
   db: Database,
   mails: readonly Pick<OutboundMail, 'table_id' | 'record_id' | 'comment_id' | 'request'>[],
-): Promise<Map<number, string[]>> {
+): Promise<Map<number, MailThread>> {
   const addresses = mails.map(({ request }) => JSON.stringify(request.recipients.map(({ email }) => email.toLowerCase())))
-  const rows = await db.read<{ comment_id: number; id: string }>(
+  const rows = await db.read<{ comment_id: number; id: string; earlier_ids: string[] | null; thread_index: string | null }>(
     labelled(
       'mail-threads',
       sql`
-      select m.of_comment as comment_id, latest.id
+      select m.of_comment as comment_id, latest.id, latest.earlier_ids, latest.thread_index
       from unnest(${mails.map(({ table_id }) => table_id)}::int[], ${mails.map(({ record_id }) => record_id)}::int[],
         ${mails.map(({ comment_id }) => comment_id)}::int[], ${addresses}::text[]) m (of_table, of_record, of_comment, addresses)
       cross join lateral (
-        select e.id as position, e.metadata->>'messageId' as id
+        select e.id as position, e.metadata->>'messageId' as id, e.metadata->'references' as earlier_ids,
+          e.metadata->>'threadIndex' as thread_index
         from (
           select id, type, metadata from record_comments
           where table_id = m.of_table and record_id = m.of_record and id < m.of_comment and type in ('email_in', 'email_out')
@@ -223,7 +225,14 @@ export async function threadsOf(
     ),
   )
   const threads = Map.groupBy(rows, ({ comment_id }) => comment_id)
-  return new Map(mails.map(({ comment_id }) => [comment_id, (threads.get(comment_id) ?? []).map(({ id }) => id)]))
+  return new Map(
+    mails.map(({ comment_id }) => {
+      const emails = threads.get(comment_id) ?? []
+      const references = emails.findLast(({ earlier_ids }) => earlier_ids)?.earlier_ids ?? []
+      const threadIndex = emails.findLast(({ thread_index }) => thread_index)?.thread_index ?? null
+      return [comment_id, { messageIds: emails.map(({ id }) => id), references, threadIndex }]
+    }),
+  )
 }
 
 /** The target of a reply address. */

@@ -198,8 +198,8 @@ export const NewEmail = RecordChoice.extend({
     .nullish()
     .meta({
       description:
-        'HTML; sanitised. May contain {{field:slug}} and {{field:slug|iso}}, and images as data URLs or links to /api/file/{path}. At ' +
-        'most 1 MB besides the data URLs.',
+        'HTML; sanitised. May contain {{field:slug}}, {{field:slug|iso}} and {{field:slug|url}}, and images as data URLs or links to ' +
+        '/api/file/{path}. At most 1 MB besides the data URLs.',
     }),
   signatureId: Id.nullish(),
   attachments: z.array(EmailAttachment).max(50, 'must have at most 50 files').nullish(),

@@ -1,4 +1,4 @@
-/** The tokens `{{field:slug}}` and `{{field:slug|iso}}` in a subject or a body (contract.md §6, Tokens, and §8). */
+/** The tokens `{{field:slug}}`, `{{field:slug|iso}}` and `{{field:slug|url}}` in a subject or a body (contract.md §6, Tokens, and §8). */
 import { notAField } from '../../fields/by-id.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldType } from '../../fields/registry.ts'
@@ -12,7 +12,7 @@ import { DeliveryError } from '../smtp/failure.ts'
 const TOKEN = /\{\{\s{0,9}field\s{0,9}:([^{}]{0,100})\}\}/gi
 const OPENING = /\{\{\s{0,9}field\s{0,9}:[^<\r\n]{0,40}/gi
 
-/** `iso` is the form in which the API answers the value. */
+/** `iso` is the form in which the API answers the value. With `url` it is escaped as a part of a URL. */
 type ValueForm = 'readable' | 'iso'
 
 /** The text of a record's field by its id. Returns undefined if the table has no such field. */
@@ -78,22 +78,58 @@ export class ValuesTooLong extends DeliveryError {
   }
 }
 
-/** Resolves the tokens in HTML. Values are escaped, and tokens inside values are not resolved. @throws ValuesTooLong */
+/**
+ * Resolves the tokens in HTML. Values are escaped, in links as parts of a URL, and tokens inside values are not resolved.
+ * @param template sanitised, so that attributes are in double quotes
+ * @throws ValuesTooLong
+ */
 export function resolveInHtml(template: string, fields: FieldTexts): Resolved {
-  return resolve('body', template, fields, (value) => escapeHtml(value).replace(/\r\n|\r|\n/g, '<br />\n'))
+  return resolving('body', fields, (resolve) =>
+    template.replace(LINK_OR_TOKEN, (_, url: string | undefined, given = '') =>
+      url === undefined
+        ? resolve(given, inHtml)
+        : ` href="${url.replace(TOKEN, (__, token, at) => resolve(token, partOfUrl(url.slice(0, at))))}"`,
+    ),
+  )
+}
+
+const LINK_OR_TOKEN = new RegExp(` href="([^"]*)"|${TOKEN.source}`, 'gi')
+
+const inHtml = ({ text }: Value): string => escapeHtml(text).replace(/\r\n|\r|\n/g, '<br />\n')
+
+/** How a value becomes a part of a link. @param before what stands in front of it in the link */
+function partOfUrl(before: string): (value: Value) => string {
+  return ({ text, isForUrl }) => escapeHtml(isForUrl ? text : inUrl(before.trim(), text.toWellFormed()))
+}
+
+function inUrl(before: string, text: string): string {
+  // A value at the start is a URL by itself. What is escaped in it stays so.
+  if (!before) return encodeURI(text.trim()).replace(/%25(?=[0-9a-f]{2})/gi, '%')
+  const part = encodeURIComponent(text)
+  if (/^(mailto|tel|sms):[^?]*$/i.test(before)) return part.replaceAll('%40', '@').replaceAll('%2B', '+')
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*$/i.test(before) ? part.replaceAll('%3A', ':') : part
 }
 
 /** Resolves the tokens in a subject. Line breaks in values become spaces: they could start another header line. @throws ValuesTooLong */
 export function resolveInSubject(template: string, fields: FieldTexts): Resolved {
-  return resolve('subject', template, fields, (value) => value.replace(/[\r\n\0]+/g, ' '))
+  const inSubject = ({ text }: Value) => text.replace(/[\r\n\0]+/g, ' ')
+  return resolving('subject', fields, (resolve) => template.replace(TOKEN, (_, given: string) => resolve(given, inSubject)))
 }
 
-function resolve(field: keyof typeof MAX_ADDED, template: string, fields: FieldTexts, encode: (value: string) => string): Resolved {
+interface Value {
+  text: string
+  /** True if it is escaped for a URL already. */
+  isForUrl: boolean
+}
+
+type Resolve = (given: string, encode: (value: Value) => string) => string
+
+function resolving(field: keyof typeof MAX_ADDED, fields: FieldTexts, replace: (resolve: Resolve) => string): Resolved {
   let added = 0
   const unresolved = new Set<string>()
-  const text = template.replace(TOKEN, (_, given: string) => {
+  const text = replace((given, encode) => {
     const named = nameIn(given)
-    const value = textFor(named, fields)
+    const value = valueNamed(named, fields)
     if (value === undefined) unresolved.add(named)
     const encoded = value === undefined ? '' : encode(value)
     added += encoded.length
@@ -117,20 +153,20 @@ function partsOf(named: string): { slug: string; forms: string[] } {
 }
 
 /** @param named what the token names: a slug, and perhaps a form */
-function textFor(named: string, fields: FieldTexts): string | undefined {
-  const {
-    slug,
-    forms: [form, ...others],
-  } = partsOf(named)
-  if (others.length || (form !== undefined && form.trim() !== 'iso')) return undefined
-  return fields(slug, form === undefined ? 'readable' : 'iso')
+function valueNamed(named: string, fields: FieldTexts): Value | undefined {
+  const { slug, forms } = partsOf(named)
+  const [form = 'readable', ...others] = forms.map((given) => given.trim())
+  if (others.length || !['readable', 'iso', 'url'].includes(form) || (forms.length && form === 'readable')) return undefined
+  const text = fields(slug, form === 'readable' ? 'readable' : 'iso')
+  if (text === undefined) return undefined
+  return form === 'url' ? { text: encodeURIComponent(text.toWellFormed()), isForUrl: true } : { text, isForUrl: false }
 }
 
 /** Says why a token has no value. @param named what it names, as in `Resolved` */
 export function problemOf(named: string, fields: FieldTexts): string {
   const [slug = ''] = named.split('|')
   const isField = fields(slug.trim().toLowerCase(), 'iso') !== undefined
-  return `{{field:${named}}}: ${isField ? 'only |iso can follow the field' : notAField(slug.trim())}`
+  return `{{field:${named}}}: ${isField ? 'only |iso or |url can follow the field' : notAField(slug.trim())}`
 }
 
 /** The beginnings of tokens that are not closed, or that contain another one. They stay text. */

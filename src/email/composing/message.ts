@@ -8,14 +8,14 @@ import type { ResolvedContent } from './content.ts'
 import { withContentIds } from './inline-images.ts'
 import type { OutgoingMessage } from './mime.ts'
 import { decryptTokens } from './secret-tokens.ts'
+import { continuedReferences, continuedThreadIndex, type MailThread } from './threading.ts'
 
 interface Composed {
   message: OutgoingMessage
   envelopeFrom: string
 }
 
-/** @param thread the Message-IDs of earlier emails, oldest first */
-export function compose(context: Context, mail: OutboundMail, thread: string[], { subject, html }: ResolvedContent): Composed {
+export function compose(context: Context, mail: OutboundMail, thread: MailThread, { subject, html }: ResolvedContent): Composed {
   const { settings, now, publicUrl } = context
   const { messageId, inline = [] } = mail.metadata
   const cidOf = new Map(inline.map(({ cid, path }) => [path, cid]))
@@ -35,8 +35,9 @@ export function compose(context: Context, mail: OutboundMail, thread: string[], 
       // It was sanitised when it was queued, and again if values were put into it.
       text: textOfSanitized(html),
       messageId,
-      inReplyTo: thread.at(-1) ?? null,
-      references: thread,
+      inReplyTo: thread.messageIds.at(-1) ?? null,
+      references: continuedReferences(thread),
+      threadIndex: thread.threadIndex && continuedThreadIndex(thread.threadIndex, now),
       date: now,
       attachments: mail.attachments.map(({ name, type, path }) => ({
         name,

@@ -22,6 +22,7 @@ export interface OutgoingMessage {
   messageId: string
   inReplyTo: string | null
   references: string[]
+  threadIndex?: string | null
   date: Date
   /** One with a Content-ID is shown by the HTML. */
   attachments: { name: string; type: string; cid?: string | undefined; open(): Promise<Readable> }[]
@@ -73,7 +74,7 @@ function written(message: OutgoingMessage): Buffer {
 }
 
 /** The fields in nodemailer's order and form, in a fraction of its time: it would parse again what it has made. */
-function headerOf({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date }: OutgoingMessage): string {
+function headerOf({ from, to, cc, replyTo, inReplyTo, references, threadIndex, subject, messageId, date }: OutgoingMessage): string {
   return [
     encoded('From', mailbox(from)),
     encoded('To', to.map(mailbox)),
@@ -81,6 +82,7 @@ function headerOf({ from, to, cc, replyTo, inReplyTo, references, subject, messa
     encoded('Reply-To', mailbox({ name: '', email: replyTo })),
     inReplyTo === null ? '' : encoded('In-Reply-To', inReplyTo),
     encoded('References', references),
+    threadIndex ? `Thread-Index: ${threadIndex}\r\n` : '',
     encoded('Subject', subject),
     encoded('Message-ID', messageId),
     `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\nMIME-Version: 1.0\r\n`,
@@ -121,7 +123,7 @@ function part(type: string, content: string): string {
 }
 
 /** nodemailer may not read files or URLs; attachments are passed as streams. */
-function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): Readable {
+function streamed({ from, to, cc, attachments, threadIndex, ...message }: OutgoingMessage): Readable {
   const MailComposer = require('nodemailer/lib/mail-composer') as typeof Composer
   const mail = new MailComposer({
     ...message,
@@ -129,6 +131,7 @@ function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): R
     to: to.map(mailbox),
     cc: cc.map(mailbox),
     inReplyTo: message.inReplyTo ?? undefined,
+    ...(threadIndex && { headers: { 'Thread-Index': threadIndex } }),
     attachments: attachments.map(({ name, type, cid, open }) => ({
       filename: withoutUnseen(name),
       contentType: sentType(type),

@@ -6,6 +6,7 @@ import { sanitizeHtml } from '../../platform/mail/html.ts'
 import { textOfSanitized } from '../../platform/mail/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
 import { authenticationResults, type SenderAuthentication } from '../authenticity/authentication-results.ts'
+import { fewReferences } from '../composing/threading.ts'
 import { headerValues, MAX_HEADER_BYTES, messageIdOf, oneLine, readHeaders } from '../headers.ts'
 import { headerBlock } from '../mime/header-text.ts'
 import { type MimeMessage, readMessage } from '../mime/message.ts'
@@ -25,6 +26,10 @@ export interface ParsedMail<Content = Uint8Array | FilePart> {
   subject: string
   messageId: string | null
   inReplyTo: string | null
+  /** The Message-IDs of the mails before it, oldest first. */
+  references: string[]
+  /** Outlook's name of the conversation. */
+  threadIndex: string | null
   /** Identifies the message: its Message-ID, or the hash of its bytes. */
   key: string
   /** `YYYY-MM-DDTHH:MM:SS.sssZ`; null without a valid date. */
@@ -41,6 +46,8 @@ export interface ParsedMail<Content = Uint8Array | FilePart> {
   /** Set when the message is a complaint about another, or its read receipt. */
   feedback: Feedback | null
   attachments: ParsedAttachment<Content>[]
+  /** How many attachments are in the raw message only. */
+  attachmentsLeftOut: number
   /** True if the message could not be parsed; `text` says so, and the only attachment is the raw message. */
   isUnreadable: boolean
 }
@@ -80,6 +87,7 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
     report,
     feedback: feedback(email),
     attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map(parsedAttachment),
+    attachmentsLeftOut: Math.max(0, email.attachments.length - MAX_ATTACHMENTS),
     isUnreadable: false,
   }
 }
@@ -130,6 +138,7 @@ export function unreadableMail(start: Uint8Array, raw: Uint8Array | FilePart, au
     report: null,
     feedback: null,
     attachments: [{ name: 'message.eml', type: 'message/rfc822', content: raw, cid: null }],
+    attachmentsLeftOut: 0,
     isUnreadable: true,
   }
 }
@@ -153,12 +162,25 @@ function fieldsOf(
     subject,
     messageId,
     inReplyTo: messageIdOf(value('in-reply-to')),
+    references: fewReferences(value('references').match(MESSAGE_ID) ?? []),
+    threadIndex: threadIndexOf(value('thread-index')),
     key: messageId ?? sha256Of(raw).toString('hex'),
     date: Number.isNaN(date.getTime()) ? null : date.toISOString(),
     isAutomatic: isAutomatic(headers, { from: from.email, subject, isPerson }),
     authentication: authenticationResults(headers, authservId),
   }
 }
+
+const MESSAGE_ID = /<[^<>\s\p{Cc}]{1,250}>/gu
+
+/** Outlook's index, if it is one (MS-OXOMSG §2.2.1.3): 22 bytes, and 5 for each answer. */
+function threadIndexOf(value: string): string | null {
+  const bytes = Buffer.from(value, 'base64').byteLength
+  const answers = (bytes - 22) / 5
+  return Number.isInteger(answers) && answers >= 0 && answers <= MAX_ANSWERS ? Buffer.from(value, 'base64').toString('base64') : null
+}
+
+const MAX_ANSWERS = 100
 
 const sha256Of = (raw: Uint8Array | FilePart) => (raw instanceof Uint8Array ? createHash('sha256').update(raw).digest() : raw.sha256)
 

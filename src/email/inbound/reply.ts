@@ -113,6 +113,8 @@ function metadataOf({ settings }: Context, thread: Thread, mail: ParsedMail, att
     subject: mail.subject,
     messageId: mail.messageId,
     inReplyTo: mail.inReplyTo,
+    ...(mail.references.length && { references: mail.references }),
+    ...(mail.threadIndex && { threadIndex: mail.threadIndex }),
     date: mail.date && formatInstant(new Date(mail.date)),
     text: mail.text,
     visibleText: mail.visibleText,
@@ -124,6 +126,7 @@ function metadataOf({ settings }: Context, thread: Thread, mail: ParsedMail, att
       const path = attachments[index]?.path
       return cid && path ? [{ cid, path }] : []
     }),
+    ...(mail.attachmentsLeftOut && { attachmentsLeftOut: mail.attachmentsLeftOut }),
     unreadable: mail.isUnreadable,
   }
 }

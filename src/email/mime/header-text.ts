@@ -97,7 +97,7 @@ function knownFieldBelow(message: Uint8Array, start: number): number {
 }
 
 /** The field with its name, in one line. */
-export function fieldInUtf8(field: Uint8Array, charsetOfBody: () => string | undefined): string {
+function fieldInUtf8(field: Uint8Array, charsetOfBody: () => string | undefined): string {
   const bytes = Buffer.from(field.buffer, field.byteOffset, field.byteLength)
   const isPlain = isAscii(bytes) && !bytes.includes(ESCAPE)
   const text = isPlain

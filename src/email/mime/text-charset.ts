@@ -10,7 +10,7 @@ const MAX_SAMPLE = 65_536
  * The character set that the bytes are in: the named one, unless it is unknown or the bytes cannot be text of it.
  * @param name as the header gives it, perhaps in quotes
  */
-export function charsetOf(content: Uint8Array, name: string | undefined, isHtml = false): Charset {
+function charsetOf(content: Uint8Array, name: string | undefined, isHtml = false): Charset {
   const sample = sampleOf(content)
   const mark = byMark(sample)
   if (mark) return mark

@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import type { Row } from '../../records/cells/present.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
 import { slugsIn } from '../composing/field-tokens.ts'
+import { type MailThread, NO_THREAD } from '../composing/threading.ts'
 import { type OutboundMail, outboundMails, readRecords, threadsOf } from '../queries.ts'
 import type { Failure } from '../smtp/failure.ts'
 import { suppressedAmong } from '../suppressions/service.ts'
@@ -20,8 +21,7 @@ export interface LoadedMail {
   mail: OutboundMail | undefined
   /** The suppressed recipients and the reasons, by address in lower case. */
   suppressed: ReadonlyMap<string, Failure>
-  /** The Message-IDs of earlier emails, oldest first. */
-  thread: string[]
+  thread: MailThread
   /** Undefined if the record or its table was deleted. It rejects if the table cannot be read at the moment. */
   record(): Promise<MailRecord | undefined>
 }
@@ -52,10 +52,10 @@ export async function loadFirst(
   const mails = first.flatMap(([, mail]) => mail ?? [])
   const addresses = mails.flatMap(({ metadata }) => metadata.recipients.map(({ email }) => email))
   const suppressed = addresses.length ? await suppressedAmong(db, leases[0].account_id, addresses) : new Map()
-  const threads = mails.length ? await threadsOf(db, mails) : new Map<number, string[]>()
+  const threads = mails.length ? await threadsOf(db, mails) : new Map<number, MailThread>()
   const recordOf = recordsOf(context, mails)
   return new Map(
-    first.map(([id, mail]) => [id, { mail, suppressed, thread: threads.get(id) ?? [], record: async () => mail && recordOf(mail) }]),
+    first.map(([id, mail]) => [id, { mail, suppressed, thread: threads.get(id) ?? NO_THREAD, record: async () => mail && recordOf(mail) }]),
   )
 }
 
