@@ -433,6 +433,10 @@ test.each([
   ' '.repeat(50),
   'Message-ID: <',
   '-----',
+  '***',
+  '***\n',
+  'will be still ',
+  'delivery attempts will be ',
   'full x ',
 ])('a notice of 200 KB that repeats %j takes no time', async (text) => {
   const raw = Buffer.from(`From: MAILER-DAEMON@mx.example\nSubject: failure notice\n\n${text.repeat(200_000 / text.length)}`)

@@ -28,6 +28,8 @@ const MAX_ADDRESSES = 200
 const MAX_DIAGNOSTIC = 1000
 /** The lines below an address that belong to it. */
 const LINES_PER_ADDRESS = 12
+/** The characters of a line in which a mark of the returned message is. */
+const MAX_MARK = 300
 
 /** True for a message that a mail system has written: it is the sender, or an automatic mail returns another or is named a failure. */
 export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<NoticeSource, 'text'>): boolean {
@@ -139,7 +141,7 @@ function diagnosticIn(text: string): string {
 /** The lines of the notice without the returned message below it. */
 export function aboveReturned(text: string): string[] {
   const lines = text.slice(0, MAX_NOTICE).replace(/\r\n?/g, '\n').split('\n').slice(0, MAX_LINES)
-  const end = lines.findIndex((line, index) => index > 0 && (RETURNED_BELOW.test(line) || isHeaderBlock(lines, index)))
+  const end = lines.findIndex((line, index) => index > 0 && (RETURNED_BELOW.test(line.slice(0, MAX_MARK)) || isHeaderBlock(lines, index)))
   return end < 0 ? lines : lines.slice(0, end)
 }
 

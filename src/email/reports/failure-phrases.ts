@@ -57,8 +57,8 @@ const PART = String.raw`(the )?(headers?|text|body|contents?|first \w+ lines)`
 /** The lines above the returned message, in notices that have it as text. */
 export const RETURNED_BELOW = anyOf(String.raw`
     ^\W*(below this line is|this is|the following is|here is|attached is|below is|enclosed is) (a |the )?(copy of|header);
-    ^[\s*>]*[-=_*+]{2,} * (original|unsent|returned|undelivered|bounced|rejected|copy of|start of|beginning of);
-    ^[\s*>]*[-=_*+]{2,} * (headers? (of|follow)|message (header|body|text|follows|contents?));
+    ^[\s>]*[-=_*+]{2,} * (original|unsent|returned|undelivered|bounced|rejected|copy of|start of|beginning of);
+    ^[\s>]*[-=_*+]{2,} * (headers? (of|follow)|message (header|body|text|follows|contents?));
     ^\W*${PART} of (the |your )?((original|undelivered|returned) )?(message|mail)( follows?| is| below)?\W*$;
     ^\W*(the |your )?(original|unsent|returned|undelivered) (message|mail)( headers?| text)?( is| are)?( follows?| below| attached)?:?\W*$;
     ^\W*message headers?( follow)?:?\W*$; ^[-\s]*(ursprüngliche nachricht|originalnachricht|исходное сообщение|元のメッセージ|原始邮件)

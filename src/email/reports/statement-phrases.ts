@@ -43,9 +43,9 @@ export const NOT_YET = anyOf(String.raw`
     \w+n't (yet )?been delivered yet; non-?fatal; still undelivered; cannot send message for past; could not send message for past;
     remains? (undelivered|queued|in the (mail )?queue); still (is )?(in the (mail )?queue|queued|pending|on its way|waiting|being held);
     undelivered after \d; delivery incomplete;
-    (deliver\w*|messages?|mails?|e-?mails?)( to [^.]{0,60})?( (is|are|was|were|has|have|been|being|will be|currently))* delayed;
-    delayed (mail|deliver|message|e-?mail|notif|to (the|these|this|following)); delivery delay; message delay; \(delay(ed)?[)\s];
-    transient (non-?fatal )?errors;
+    (deliver\w*|messages?|mails?|e-?mails?)( to [^.]{0,60})?( (is|are|was|were|has|have|been|being|will be|currently))* (delayed|
+      deferred|postponed); still not (been )?delivered; delayed (mail|deliver|message|e-?mail|notif|to (the|these|this|following));
+    delivery delay; message delay; \(delay(ed)?[)\s]; transient (non-?fatal )?errors;
     (noch|bisher|bislang) nicht (\S+ ){0,3}?(zugestellt|zustell|ubermittelt|ausgeliefert|gesendet|moglich|werden); \S*verzoger; retarde;
     en retard; retard (de|dans); differe(e|es|s)?\b; (pas|point) encore (ete|pu|remis|distribu|livr|deliv|achemin);
     toujours en (attente|file|cours); retras(ad|o|o\b|ar); demor(a|ad)\b; demorad; aplazad; diferid;
@@ -68,8 +68,8 @@ export const NOT_YET = anyOf(String.raw`
 
 /** Attempts that go on. A negation beside the words says that they do not. */
 export const RETRIED = anyOf(String.raw`
-    (will|shall|\w+'ll) (be |still |automatically |also |now |then )*(re-?tried|tried again|re-?attempted|retry|re-?attempt)\b;
-    (will|shall|\w+'ll) (be )?(still )?(continue|keep|go on|carry on)\b;
+    (will|shall|\w+'ll) (be |still |automatically |also |now |then )*(re-?tried|tried again|attempted again|re-?attempted|retry|
+      re-?attempt)\b; (will|shall|\w+'ll) (be )?(still )?(continue|keep|go on|carry on)\b;
     (will|shall|\w+'ll) (automatically |periodically |still )?(try|attempt) (again|to (deliver|send|re)|it|delivery|for|until);
     (attempts?|tries|deliver\w*|retries) (\w+ ){0,4}(will|to) (be )?(continue|keep|go on|repeated|made|attempted|be made|resume)\w*;
     (keeps?|continues?|continuing|continued) (on )?(to )?(re-?)?(try|attempt)\w*; still (be(ing)? )?(re-?)?(try|trie|attempt)\w*;
