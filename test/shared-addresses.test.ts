@@ -129,6 +129,19 @@ describe('an address that has failed too often', () => {
     expect((await signIn(known, from)).status).toBe(200)
   })
 
+  test('gets it for many attempts at once as well, whether a user has the name or not', async () => {
+    const from = newAddress()
+    await fill(from)
+    const [user = ''] = await users(1)
+    const [nobody = '', first = ''] = names(2)
+    await guess(first, from)
+    for (const name of [user, nobody]) {
+      const answers = await Promise.all(Array.from({ length: 40 }, () => timed(() => guess(name, from))))
+      expect(new Set(answers.map(({ status, body }) => `${status} ${body.message}`))).toEqual(new Set([`429 ${refusalFrom(from)}`]))
+      expect(Math.min(...answers.map(({ ms }) => ms))).toBeGreaterThanOrEqual(995)
+    }
+  })
+
   test('lets the right password of any number of users in, one after the other', async () => {
     const from = newAddress()
     await fill(from)

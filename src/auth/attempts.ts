@@ -58,12 +58,15 @@ const pendingAttempts = memo((_: Database) => new Map<string, { last: Promise<un
 
 const MOST_PENDING = perProcess(16)
 
-/** Runs the function after all earlier ones of the bucket in this process. @throws AppError 429 if too many wait */
-export async function inTurn<T>(db: Database, one: Bucket, fn: () => Promise<T>): Promise<T> {
+/**
+ * Runs the function after all earlier ones of the bucket in this process.
+ * @param whenFull answers in place of it if too many wait; throws AppError 429 by default
+ */
+export async function inTurn<T>(db: Database, one: Bucket, fn: () => Promise<T>, whenFull: () => T = refuseWaiting): Promise<T> {
   const pending = pendingAttempts(db)
   const key = keyOf(one)
   const queue = pending.get(key) ?? { last: Promise.resolve(), size: 0 }
-  if (queue.size >= MOST_PENDING) throw tooManyFailures(1)
+  if (queue.size >= MOST_PENDING) return whenFull()
   const mine = queue.last.then(fn, fn)
   pending.set(key, { last: mine, size: queue.size + 1 })
   try {
@@ -73,4 +76,8 @@ export async function inTurn<T>(db: Database, one: Bucket, fn: () => Promise<T>)
     if (size > 1) pending.set(key, { last, size: size - 1 })
     else pending.delete(key)
   }
+}
+
+export function refuseWaiting(): never {
+  throw tooManyFailures(1)
 }

@@ -7,7 +7,7 @@ import { networkOf, siteOf, storedAddress } from '../platform/access/network.ts'
 import type { Context } from '../platform/context.ts'
 import type { AppError } from '../platform/errors.ts'
 import type { HashingCaller } from '../platform/secrets/secrets.ts'
-import { checkCounted, inTurn, tooManyFailures } from './attempts.ts'
+import { checkCounted, inTurn, refuseWaiting, tooManyFailures } from './attempts.ts'
 import { pairOf } from './known-pair.ts'
 import { type Bucket, bucket, count, isRefused, knownWaits, untouched, waits } from './throttle.ts'
 
@@ -50,13 +50,20 @@ export function attemptOfStranger<User, SignedIn>(
   const origins = originsOf(ip)
   const [pair, account] = [bucket('pair', pairOf(email, ip)), bucket('account', email)]
   const failures = origins.map((origin) => origin.failures)
-  return inTurn(db, pair, async () => {
+  return inTurn(db, pair, attemptNow, whenFull)
+
+  async function attemptNow(): Promise<SignedIn | AppError | null> {
     const [ofPair = 0, ofAccount = 0, ...ofOrigins] = await waits(db, [pair, account, ...failures], now)
     const refusal = refusalOf(origins, ofOrigins)
     if (refusal) return (await checkBeyond()) ?? refusal
     if (ofPair || ofAccount) throw tooManyFailures(Math.max(ofPair, ofAccount))
     return checkCounted(db, [pair, account, ...failures], async () => check(await find(), 'stranger'), failures)
-  })
+  }
+
+  /** Attempts wait longer where a password is hashed. A full network must not show for which names that is. */
+  function whenFull(): AppError {
+    return refusalOf(origins, knownWaits(db, failures, now)) ?? refuseWaiting()
+  }
 
   /**
    * Checks the password of a user whose pair has no failure, while few are checked. A wrong one counts for the pair and the account.
