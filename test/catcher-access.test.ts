@@ -111,10 +111,6 @@ describe('without the token', () => {
     'localhost.example:3000',
     'notlocalhost',
     '127.0.0.1.rebound.example',
-    '127.0.0.1:3000:3000',
-    '127.0.0.1@rebound.example',
-    'rebound.example#127.0.0.1',
-    'rebound.example, localhost',
     '0.0.0.0:3000',
     '[::]:3000',
     '10.0.0.5:3000',
@@ -122,13 +118,20 @@ describe('without the token', () => {
     '128.0.0.1',
     '[::2]',
     '[::ffff:10.0.0.5]:3000',
-    '[fe80::1%25lo]:3000',
     '2130706433',
     '0x7f.0.0.1',
     'devbox:3000',
     'devbox.local',
     'gridpost.internal',
   ])('the Host %j is not', async (host) => expect(await statusOf({ headers: { host } })).toBe(404))
+
+  test.each([
+    '127.0.0.1:3000:3000',
+    '127.0.0.1@rebound.example',
+    'rebound.example#127.0.0.1',
+    'rebound.example, localhost',
+    '[fe80::1%25lo]:3000',
+  ])('the Host %j is none', async (host) => expect(await statusOf({ headers: { host } })).toBe(400))
 
   test.each([
     ['127.0.0.1', 200],
@@ -163,7 +166,7 @@ describe('without the token', () => {
     await service.close()
   })
 
-  test('a request without a Host, as of HTTP/1.0, is a stranger’s, and one with very many headers is refused', async () => {
+  test('a request without a Host, as of HTTP/1.0, or one for a proxy is a stranger’s, and one with very many headers is refused', async () => {
     const answerTo = async (head: string) => {
       const socket = connect({ host: '127.0.0.1', port })
       await once(socket, 'connect')
@@ -174,6 +177,9 @@ describe('without the token', () => {
     const local = 'Host: 127.0.0.1\r\nConnection: close\r\n'
     expect(await answerTo(`GET /dev/mail.json HTTP/1.1\r\n${local}\r\n`)).toBe('HTTP/1.1 200 OK')
     expect(await answerTo('GET /dev/mail.json HTTP/1.0\r\n\r\n')).toBe('HTTP/1.1 404 Not Found')
+    for (const origin of ['http://rebound.example', 'HTTP://rebound.example:80', 'https://a:b@rebound.example', 'http://127.0.0.1'])
+      for (const path of ['/dev/mail.json', '/dev/mail', `/dev/mail/${mail?.id}/source`])
+        expect(await answerTo(`GET ${origin}${path} HTTP/1.1\r\n${local}\r\n`)).toBe('HTTP/1.1 404 Not Found')
     expect(await answerTo('GET /dev/mail.json HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n')).not.toContain(' 200 ')
     // The name of the proxy is not among those that are dropped, because none are.
     expect(await answerTo(`GET /dev/mail.json HTTP/1.1\r\n${local}${proxied}\r\n`)).toBe('HTTP/1.1 431 Request Header Fields Too Large')

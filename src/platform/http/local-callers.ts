@@ -15,8 +15,10 @@ export const isForThisMachine = ({ databaseUrl, host, publicUrl, trustProxy }: R
  * contract.md §11 makes depend on that. The peer alone proves nothing, because it may be a proxy, and a page of another site may give its
  * own name the address of this service (DNS rebinding). A proxy that adds no header, and keeps the name, cannot be told from a program.
  */
-export function isLocalCaller(settings: Reach, { socket, headers }: IncomingMessage): boolean {
+export function isLocalCaller(settings: Reach, { socket, headers, url = '' }: IncomingMessage): boolean {
   if (!isForThisMachine(settings) || Object.keys(headers).some((name) => OF_PROXIES.test(name))) return false
+  // A target in absolute form is what clients send to a proxy, and names a host that counts in place of the header (RFC 9112, 3.2.2).
+  if (!url.startsWith('/')) return false
   const [, literal, name] = HOST.exec(headers.host ?? '') ?? []
   return isLoopback(literal ?? name ?? '') && isLoopback(socket.remoteAddress ?? '')
 }
