@@ -90,7 +90,7 @@ test('fewer decimals are read, filtered, sorted and exported at once, and the re
   const table = await dealsTable()
   const { status, body } = await update(table, { decimals: 1, force: true })
   expect(status, JSON.stringify(body)).toBe(200)
-  expect(Object.keys(body).sort()).toEqual(['admin_only', 'always_hidden', 'decimals', 'id', 'name', 'required', 'type'])
+  expect(Object.keys(body).sort()).toEqual(['admin_only', 'always_hidden', 'decimals', 'id', 'name', 'required', 'type', 'version'])
   expect(body.decimals).toBe(1)
   const tooLong = await count(table, TOO_LONG)
   expect(tooLong).toBeGreaterThan(9_000)
