@@ -40,7 +40,8 @@ export const WARNING = anyOf(String.raw`
 /** A mail that is not delivered yet. */
 export const NOT_YET = anyOf(String.raw`
     not (yet )?(been )?(deliver|sen[dt])\w*( \w+){0,2} (yet|so far|until now)\b; not yet (been )?(deliver|sen[dt]|reach);
-    \w+n't (yet )?been delivered yet; non-?fatal; still undelivered; cannot send message for past; could not send message for past;
+    \w+n't (yet )?been delivered yet; non-?fatal; still undelivered;
+    (cannot|could not|unable to) (send|deliver) (message|mail|e-?mail) for (the )?past;
     remains? (undelivered|queued|in the (mail )?queue); still (is )?(in the (mail )?queue|queued|pending|on its way|waiting|being held);
     undelivered after \d; delivery incomplete;
     (deliver\w*|messages?|mails?|e-?mails?)( to [^.]{0,60})?( (is|are|was|were|has|have|been|being|will be|currently))* (delayed|
