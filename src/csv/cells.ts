@@ -4,7 +4,7 @@ import type { CsvRule, ReadText, TitledRecords } from '../fields/csv-rules.ts'
 import type { FieldDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import { splitList, unshielded } from '../platform/writers/csv-format.ts'
-import type { Separator } from './imports/sniff.ts'
+import type { Separator } from './reading/separators.ts'
 
 /** A point before three digits. In most countries whose files have semicolons it groups thousands. */
 const GROUPED = /^\s*[-+]?\d{1,3}(\.\d{3})+\s*$/

@@ -8,8 +8,8 @@ import type { CellIssue } from '../platform/errors.ts'
 import { unshielded } from '../platform/writers/csv-format.ts'
 import type { NewField } from '../tables/schema.ts'
 import { hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'
-import type { Separator } from './imports/sniff.ts'
-import type { Row } from './reader.ts'
+import type { Row } from './reading/reader.ts'
+import type { Separator } from './reading/separators.ts'
 import type { SheetColumns } from './workbooks/sheet-csv.ts'
 
 /** A column that is left out has no field: it has neither a name nor a value. */

@@ -5,7 +5,7 @@ import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { CellIssue } from '../platform/errors.ts'
 import { nfc } from '../platform/normal-forms.ts'
 import { shielded, unshielded } from '../platform/writers/csv-format.ts'
-import type { Row } from './reader.ts'
+import type { Row } from './reading/reader.ts'
 
 /** Whether the text is the id or, in any case, the name of a field. */
 export const namesField = (fields: TableDef['fields'], text: string): boolean =>

@@ -17,9 +17,9 @@ import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'
 import { chosenColumns, type FileColumn, namesField, readHeader } from './header.ts'
-import type { Separator } from './imports/sniff.ts'
 import { namedRecords } from './lookups.ts'
-import { type ReadFile, type Row, readFile } from './reader.ts'
+import { type ReadFile, type Row, readFile } from './reading/reader.ts'
+import type { Separator } from './reading/separators.ts'
 import { type Commit, type Staging, withStaging } from './staging.ts'
 
 export interface ImportOptions extends Commit {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { Name } from '../platform/http/procedures/schemas.ts'
 import type { Field } from '../tables/schema.ts'
-import type { Encoding } from './imports/encodings.ts'
-import type { Separator } from './imports/sniff.ts'
+import type { Encoding } from './reading/encodings.ts'
+import type { Separator } from './reading/separators.ts'
 
 /** Unknown keys of a query string are ignored (contract.md §1). */
 const Flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { asUtf8 } from '../../src/csv/imports/encodings.ts'
+import { asUtf8 } from '../../src/csv/reading/encodings.ts'
 
 async function decoded(chunks: Iterable<Uint8Array>): Promise<{ text: string; encoding: string | undefined; longest: number }> {
   const [parts, encodings]: [Uint8Array[], string[]] = [[], []]

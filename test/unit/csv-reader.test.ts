@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFile } from '../../src/csv/reader.ts'
+import { readFile } from '../../src/csv/reading/reader.ts'
 import type { AppError } from '../../src/platform/errors.ts'
 
 async function rowsOf(chunks: readonly Uint8Array[]) {

@@ -6,7 +6,7 @@ import { AppError, unavailable } from '../../platform/errors.ts'
 import { memo } from '../../platform/memo.ts'
 import { perProcess } from '../../platform/processes/per-process.ts'
 import { type ReceivedBytes, receiveBytes } from '../../platform/stored-files/received-bytes.ts'
-import { tooLarge } from '../reader.ts'
+import { tooLarge } from '../reading/reader.ts'
 import type { SheetColumns } from '../workbooks/sheet-csv.ts'
 import { MAX_PACKED_MB, MAX_UNPACKED_MB, sheetAsCsv } from '../workbooks/workbook.ts'
 

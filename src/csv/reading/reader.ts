@@ -1,11 +1,11 @@
 /** Reads a stream of bytes as rows of text, a thousand at a time, in constant memory. */
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
-import { chunkTurn } from '../platform/concurrency/loop-turns.ts'
-import { AppError, badCells } from '../platform/errors.ts'
-import { nfc } from '../platform/normal-forms.ts'
-import { asUtf8, type Encoding } from './imports/encodings.ts'
-import { type Separator, withSeparator } from './imports/sniff.ts'
+import { chunkTurn } from '../../platform/concurrency/loop-turns.ts'
+import { AppError, badCells } from '../../platform/errors.ts'
+import { nfc } from '../../platform/normal-forms.ts'
+import { asUtf8, type Encoding } from './encodings.ts'
+import { type Separator, withSeparator } from './separators.ts'
 
 export interface Row {
   /** The line of the file where the row begins, from 1. Empty lines and lines within quotes count. */
