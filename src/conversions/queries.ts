@@ -27,7 +27,7 @@ async function conversionOf({ db }: Context, id: number): Promise<StoredJob> {
 
 async function importOf({ db }: Context, id: number): Promise<StoredJob> {
   const [row] = await db.read<StoredJob>(sql`
-    select state, done, greatest(total, done) as total, error, created, coalesce(issues, '[]') as issues
+    select state, done, greatest(total, done) as total, error, created, filled, cut, coalesce(issues, '[]') as issues
     from record_imports where id = ${id}`)
   return row as StoredJob
 }

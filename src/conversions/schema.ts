@@ -26,6 +26,8 @@ export const StartedJob = z
   .meta({ id: 'StartedJob', description: 'A job that continues after the request has been answered.' })
 export type StartedJob = z.infer<typeof StartedJob>
 
+const ChangedRows = z.object({ rows: z.int(), lines: z.array(z.int()).meta({ description: 'The lines of the first ten.' }) })
+
 export const Job = z
   .object({
     state: z.enum(['checking', 'running', 'done', 'refused', 'failed', 'cancelled']).meta({
@@ -54,6 +56,10 @@ export const Job = z
       .meta({ description: 'With force: views that the new type has made invalid or has changed.' }),
     dropped_sorts: z.array(LostView).optional().meta({ description: 'With force: views that were sorted by the field.' }),
     created: z.int().optional().meta({ description: 'Records that an import has created.' }),
+    filled: ChangedRows.optional().meta({
+      description: 'Rows of the file that had fewer cells than its header, which were filled. Absent if none.',
+    }),
+    cut: ChangedRows.optional().meta({ description: 'Rows that had empty cells beyond the header, which were cut off. Absent if none.' }),
     issues: z
       .array(z.object({ row: z.int(), column: z.string().nullable(), message: z.string() }))
       .optional()

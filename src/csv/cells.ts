@@ -2,8 +2,9 @@
 
 import type { CsvRule, ReadText, TitledRecords } from '../fields/csv-rules.ts'
 import type { FieldDef } from '../fields/definition.ts'
-import { TYPES } from '../fields/registry.ts'
+import { type FieldType, TYPES } from '../fields/registry.ts'
 import { splitList, unshielded } from '../platform/writers/csv-format.ts'
+import type { DateForm } from './reading/date-forms.ts'
 import type { Separator } from './reading/separators.ts'
 
 /** A point before three digits. In most countries whose files have semicolons it groups thousands. */
@@ -21,11 +22,33 @@ export const hasDecimalComma = (text: string, separator: Separator): boolean => 
 /** The text of such a number as the API takes it: 1234.50. */
 export const withDecimalPoint = (text: string): string => text.replaceAll('.', '').replace(',', '.')
 
+/** How the cells of a file are read. */
+export interface CellReading {
+  separator: Separator
+  /** The form of the dates that are not written as the API does. */
+  dateForm: DateForm | undefined
+}
+
+const MIDNIGHT = ' 00:00:00'
+
+/**
+ * The text of a cell of the type as the API takes it. A text that has the form of the file's dates is never read in another. An instant
+ * without a time is midnight, and the other way round.
+ * @returns null if it has the form and is no date
+ */
+export function dateText(type: FieldType, text: string, dateForm: DateForm | undefined): string | null {
+  if (type !== 'date' && type !== 'datetime') return text
+  const read = dateForm?.read(text)
+  if (read === undefined || read === null) return read === null ? null : text
+  if (type === 'datetime') return read.includes(' ') ? read : `${read}${MIDNIGHT}`
+  return read.endsWith(MIDNIGHT) ? read.slice(0, -MIDNIGHT.length) : read
+}
+
 /** Reads the text of a cell as a value that drafts.ts then checks. @param named the records of the table that a lookup refers to */
 export function readCell(
   field: FieldDef,
   cell: string,
-  { named, separator }: { named: TitledRecords | undefined; separator: Separator },
+  { named, separator, dateForm }: CellReading & { named: TitledRecords | undefined },
 ): ReadText {
   if (cell === '') return { value: null }
   if (cell.includes('\0')) return { reason: 'must not contain NUL' }
@@ -34,7 +57,9 @@ export function readCell(
   if (csv.hasDecimalPoint && isAmbiguous(text, separator))
     return { reason: 'is ambiguous in a file without commas: write it without the point, or with other than three decimals' }
   if (csv.hasDecimalPoint && hasDecimalComma(text, separator)) return csv.read(withDecimalPoint(text), field, named)
-  return isMultiple ? readList(csv, text, field, named) : csv.read(text, field, named)
+  if (isMultiple) return readList(csv, text, field, named)
+  const date = dateText(field.type, text, dateForm)
+  return date === null ? { reason: 'is no date of the calendar' } : csv.read(date, field, named)
 }
 
 function readList(csv: CsvRule, text: string, field: FieldDef, named: TitledRecords | undefined): ReadText {

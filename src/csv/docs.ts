@@ -18,6 +18,24 @@ const refusedCells = {
 
 const StartedJob = { $ref: '#/components/schemas/StartedJob' }
 const ignored = { 'X-Ignored': { description: 'Columns and headers that were ignored.', schema: { type: 'string' } } }
+const said = [
+  {
+    name: 'encoding',
+    in: 'query',
+    required: false,
+    description: 'The encoding of a CSV file, by a label of the Encoding Standard. It decides over a byte order mark and the charset.',
+    schema: { type: 'string' },
+    example: 'windows-1251',
+  },
+  {
+    name: 'date_format',
+    in: 'query',
+    required: false,
+    description: 'The form of dates that are not written as in JSON: d, dd, M, MM and yyyy, with H:mm or HH:mm:ss behind them.',
+    schema: { type: 'string' },
+    example: 'dd.MM.yyyy',
+  },
+]
 const flag = (name: string, description: string) => ({
   name,
   in: 'query',
@@ -34,15 +52,48 @@ const startedTable = {
   required: ['table_id', 'job_id'],
   properties: { table_id: { type: 'integer' }, job_id: { type: 'integer', description: 'For GET /api/job/{job_id}.' } },
 }
+const changedRows = (description: string) => ({
+  type: 'object',
+  description,
+  required: ['rows', 'lines'],
+  properties: {
+    rows: { type: 'integer' },
+    lines: { type: 'array', items: { type: 'integer' }, description: 'The lines of the first ten.' },
+  },
+})
+const imported = {
+  type: 'object',
+  required: ['created'],
+  properties: {
+    created: { type: 'integer' },
+    filled: changedRows('Rows that had fewer cells than the header, which were filled. Absent if none.'),
+    cut: changedRows('Rows that had empty cells beyond the header, which were cut off. Absent if none.'),
+  },
+}
 const guessedTable = {
   type: 'object',
-  required: ['name', 'rows', 'fields'],
+  required: ['name', 'rows', 'fields', 'formats', 'filled', 'cut'],
   properties: {
     name: { type: 'string', description: 'The name that the table would have.' },
     rows: { type: 'integer', description: 'Rows below the header.' },
     fields: { type: 'array', items: { $ref: '#/components/schemas/Field' } },
-    separator: { type: 'string', enum: [',', ';', '\t'], description: 'What separates the cells of a CSV file.' },
-    encoding: { type: 'string', enum: ['UTF-8', 'UTF-16', 'windows-1252'], description: 'The encoding of a CSV file.' },
+    formats: {
+      type: 'array',
+      description: 'Fields whose cells are dates in a form that date_format names, or may name.',
+      items: {
+        type: 'object',
+        required: ['field', 'form'],
+        properties: { field: { type: 'string', description: 'The id of the field.' }, form: { type: 'string', example: 'dd.MM.yyyy' } },
+      },
+    },
+    filled: changedRows('Rows that have fewer cells than the header, which are filled with empty ones.'),
+    cut: changedRows('Rows that have empty cells beyond the header, which are cut off.'),
+    separator: { type: 'string', example: ';', description: 'What separates the cells of a CSV file.' },
+    encoding: {
+      type: 'string',
+      example: 'UTF-8',
+      description: 'The encoding of a CSV file: UTF-8, UTF-16, or a label such as windows-1252.',
+    },
   },
 }
 
@@ -84,8 +135,8 @@ export const csvOperations: PlainOperation[] = [
     tag: 'Records',
     summary: 'Import records from CSV',
     description:
-      'Imports all rows or none. Cells are separated by commas, or by semicolons or tabs if the first row has one of these and no ' +
-      'comma. UTF-8, UTF-16 with a byte order mark, or windows-1252, in which Excel saves CSV in western Europe. The first row names ' +
+      'Imports all rows or none. Commas, semicolons, tabs or pipes separate the cells, whichever make names of fields of the header. ' +
+      'UTF-8, UTF-16 with a byte order mark, windows-1252, or what `encoding` or the charset says. The first row names ' +
       'the fields by id or by name; the id and the calculated fields of an export are ignored and listed in X-Ignored. An empty cell ' +
       'means no value. Dates and times have the form that JSON has; a checkbox takes true, yes, 1, on, x or checked and their ' +
       'opposites; a select takes titles; a user field takes addresses or ids; a lookup takes ids, `title (id)` or titles that exactly ' +
@@ -98,6 +149,7 @@ export const csvOperations: PlainOperation[] = [
         'async',
         'If true, the answer has the id of a job that imports the file, and GET /api/job/{job_id} reports its progress and result.',
       ),
+      ...said,
     ],
     requestBody: { required: true, content: csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n') },
     responses: {
@@ -105,7 +157,7 @@ export const csvOperations: PlainOperation[] = [
         description: 'The number of records created, or with `async` the id of the job.',
         content: {
           'application/json': {
-            schema: { anyOf: [{ type: 'object', required: ['created'], properties: { created: { type: 'integer' } } }, StartedJob] },
+            schema: { anyOf: [imported, StartedJob] },
             example: { created: 1 },
           },
         },
@@ -135,12 +187,12 @@ export const csvOperations: PlainOperation[] = [
         },
       },
       415: {
-        description: 'The body must be text/csv in UTF-8, UTF-16 or windows-1252, not compressed; the message says what was sent.',
+        description: 'The body must be text/csv in an encoding that is known, not compressed; the message says what was sent.',
         content: {
           'application/json': {
             schema: ErrorBody,
             example: {
-              message: 'The body must be text/csv in UTF-8, UTF-16 or windows-1252, not compressed; application/json was sent',
+              message: 'The body must be text/csv in an encoding that is known, not compressed; application/json was sent',
               code: 'UNSUPPORTED_MEDIA_TYPE',
               request_id: 'req-7f3a',
             },
@@ -181,6 +233,7 @@ export const csvOperations: PlainOperation[] = [
         example: 'Contacts',
       },
       flag('dry_run', 'If true, nothing is created, and the answer describes the table that would be created.'),
+      ...said,
     ],
     requestBody: {
       required: true,
@@ -206,9 +259,9 @@ export const csvOperations: PlainOperation[] = [
           'application/json': {
             schema: ErrorBody,
             example: {
-              message: 'row 17: has 2 cells, the header has 3',
+              message: 'row 17: has 4 cells, the header has 3',
               code: 'BAD_REQUEST',
-              issues: [{ row: 17, column: null, message: 'has 2 cells, the header has 3' }],
+              issues: [{ row: 17, column: null, message: 'has 4 cells, the header has 3' }],
               request_id: 'req-7f3a',
             },
           },
@@ -222,7 +275,7 @@ export const csvOperations: PlainOperation[] = [
       ),
       415: refused(
         'The body must be CSV or an XLSX workbook; the message says what was sent.',
-        'The body must be text/csv in UTF-8, UTF-16 or windows-1252, or an XLSX workbook, not compressed; application/json was sent',
+        'The body must be text/csv in an encoding that is known, or an XLSX workbook, not compressed; application/json was sent',
         'UNSUPPORTED_MEDIA_TYPE',
       ),
     },

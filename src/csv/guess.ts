@@ -7,9 +7,10 @@ import { type FieldType, TYPES } from '../fields/registry.ts'
 import type { CellIssue } from '../platform/errors.ts'
 import { unshielded } from '../platform/writers/csv-format.ts'
 import type { NewField } from '../tables/schema.ts'
-import { hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'
-import type { Row } from './reading/reader.ts'
-import type { Separator } from './reading/separators.ts'
+import { type CellReading, dateText, hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'
+import { DateFormFinder } from './reading/date-forms.ts'
+import type { Row } from './reading/rows.ts'
+import { RowWidths } from './reading/widths.ts'
 import type { SheetColumns } from './workbooks/sheet-csv.ts'
 
 /** A column that is left out has no field: it has neither a name nor a value. */
@@ -45,6 +46,7 @@ const PLAIN = { ...KEY_FIELD, key: false, decimals: null }
 
 /** The length of the longest link. A longer text is not a value of any of these types. */
 const MAX_FORM = TYPES.url.maxLength ?? 0
+const KEEPS_BLANKS: ReadonlySet<FieldType> = new Set(['email', 'url'])
 /** Types for which the form is enough: an import reads every text of this form. Texts of the other types are also parsed. */
 const EXACT: ReadonlySet<FieldType> = new Set(['checkbox', 'number'])
 
@@ -55,25 +57,33 @@ function isReadAs(type: FieldType, text: string): boolean {
   return 'value' in read && TYPES[type].parse(read.value, PLAIN, 0).kind === 'cell'
 }
 
+const isDateType = (type: FieldType) => type === 'date' || type === 'datetime'
+
 class ColumnGuess {
   readonly header: string
   readonly #isCode: boolean
-  readonly #separator: Separator
+  readonly #reading: CellReading
   readonly #excluded: readonly FieldType[]
   #forms = FORMS
   /** Cells with a value. */
   filled = 0
   #longest = 0
+  /** The fewest and the most decimals of its numbers, and whether one of them ends with a zero. */
+  #fewestDecimals = Number.POSITIVE_INFINITY
   #decimals = 0
+  #hasLastZero = false
   readonly #decimalMarks = new Set<',' | '.'>()
   #hasLines = false
+  readonly #dates = new DateFormFinder()
+  /** Cells that the form which the request names reads as dates. */
+  #formedDates = 0
   /** The different values, null once they are too many or too long for options. */
   #values: Set<string> | null = new Set()
 
   /** @param excluded types that the cells have not, whatever they look like */
-  constructor(header: string, separator: Separator, excluded: readonly FieldType[]) {
+  constructor(header: string, reading: CellReading, excluded: readonly FieldType[]) {
     this.header = header
-    this.#separator = separator
+    this.#reading = reading
     this.#excluded = excluded
     this.#isCode = header
       .toLowerCase()
@@ -91,21 +101,29 @@ class ColumnGuess {
     if (text !== cell || text.length > MAX_FORM) this.#forms = []
     if (this.#forms.length) this.#narrow(text)
     this.#remember(text)
+    if (cell.trim() === '') return
+    this.#dates.add(text.trim())
+    if (typeof this.#reading.dateForm?.read(text) === 'string') this.#formedDates++
   }
 
   /** Keeps the types that the text fits as well. */
   #narrow(text: string): void {
-    const hasComma = hasDecimalComma(text, this.#separator)
-    const number = hasComma ? withDecimalPoint(text) : text
+    // An import ignores blanks around these values, but not around an address or a link.
+    const value = text.trim()
+    const { separator, dateForm } = this.#reading
+    const hasComma = hasDecimalComma(value, separator)
+    const number = hasComma ? withDecimalPoint(value) : value
     const decimals = number.length - (number.indexOf('.') + 1 || number.length)
     if (decimals) this.#decimalMarks.add(hasComma ? ',' : '.')
     this.#decimals = Math.max(this.#decimals, decimals)
+    this.#fewestDecimals = Math.min(this.#fewestDecimals, decimals)
+    this.#hasLastZero ||= decimals > 0 && number.endsWith('0')
     // A column with both marks has numbers of two countries, and nobody can say which points group thousands.
-    const isUnclear = isAmbiguous(text, this.#separator) || this.#decimalMarks.size > 1
+    const isUnclear = isAmbiguous(value, separator) || this.#decimalMarks.size > 1
     this.#forms = this.#forms.filter(([type, form]) => {
       const { hasDecimalPoint } = TYPES[type].csv
-      const read = hasDecimalPoint ? number : text
-      return !(hasDecimalPoint && isUnclear) && form.test(read) && isReadAs(type, read)
+      const read = hasDecimalPoint ? number : dateText(type, KEEPS_BLANKS.has(type) ? text : value, dateForm)
+      return read !== null && !(hasDecimalPoint && isUnclear) && form.test(read) && isReadAs(type, read)
     })
   }
 
@@ -115,12 +133,30 @@ class ColumnGuess {
     if (this.#values.size > MAX_OPTIONS || text.length > MAX_OPTION || text.trim() !== text) this.#values = null
   }
 
+  /** The first type that fits all cells, if they are known by their form. */
+  #form(): FieldType | undefined {
+    const forms = this.filled ? this.#forms.filter(([type]) => !this.#excluded.includes(type)) : []
+    // Digits can be a number as well as a date without separators: what the request says decides.
+    const form = (this.#formedDates === this.filled && forms.find(([type]) => isDateType(type))) || forms[0]
+    return form?.[0] === 'number' && (this.#isCode || this.#hasVersions) ? undefined : form?.[0]
+  }
+
+  /** In 1.9 and 1.10 the zero counts: numbers with different decimals, of which none is whole and one ends with a zero, are versions. */
+  get #hasVersions(): boolean {
+    return this.#fewestDecimals > 0 && this.#fewestDecimals < this.#decimals && this.#hasLastZero
+  }
+
+  /** The form by which the cells are dates, or would be if the request named it. */
+  dateForm(): string | undefined {
+    const type = this.#form()
+    if (type === undefined) return this.filled ? this.#dates.form() : undefined
+    return this.#formedDates && isDateType(type) ? this.#reading.dateForm?.form : undefined
+  }
+
   /** @param name of the field */
   field(name: string): NewField {
-    const [form] = this.filled ? this.#forms.filter(([type]) => !this.#excluded.includes(type)) : []
-    if (form && !(this.#isCode && form[0] === 'number')) {
-      return { name, type: form[0], ...(form[0] === 'number' && { decimals: this.#decimals }) }
-    }
+    const type = this.#form()
+    if (type) return { name, type, ...(type === 'number' && { decimals: this.#decimals }) }
     if (this.#longest > (TYPES.text.maxLength ?? 0) || this.#hasLines) return { name, type: 'long_text' }
     const options = this.#isCode || this.#excluded.includes('select') ? undefined : this.#options()
     return options ? { name, type: 'select', options } : { name, type: 'text' }
@@ -141,19 +177,21 @@ export class Guess {
   rows = 0
   /** Rows that an import would refuse, at most a hundred. */
   readonly issues: CellIssue[] = []
+  readonly widths: RowWidths
 
   /** @param sheet what is known of the columns of a sheet */
-  constructor(header: readonly string[], separator: Separator, sheet?: SheetColumns) {
-    this.#columns = header.map((cell, index) => new ColumnGuess(nameOf(unshielded(cell)), separator, excludedFrom(index, sheet)))
+  constructor(header: readonly string[], reading: CellReading, sheet?: SheetColumns) {
+    this.#columns = header.map((cell, index) => new ColumnGuess(nameOf(unshielded(cell)), reading, excludedFrom(index, sheet)))
+    this.widths = new RowWidths(header.length)
   }
 
   add(rows: readonly Row[]): void {
+    this.widths.fit(rows)
     for (const { number, cells } of rows) {
       this.rows++
       if (cells.length === this.#columns.length)
         for (const [index, column] of this.#columns.entries()) this.#addCell(column, cells[index] ?? '', number)
-      else
-        this.#refuse(number, null, `has ${cells.length === 1 ? '1 cell' : `${cells.length} cells`}, the header has ${this.#columns.length}`)
+      else this.#refuse(number, null, `has ${cells.length} cells, the header has ${this.#columns.length}`)
     }
   }
 
@@ -166,6 +204,11 @@ export class Guess {
 
   #refuse(row: number, column: string | null, message: string): void {
     if (this.issues.length < MAX_ISSUES) this.issues.push({ row, column, message })
+  }
+
+  /** The forms of dates by column. */
+  dateForms(): (string | undefined)[] {
+    return this.#columns.map((column) => column.dateForm())
   }
 
   /** The fields by column. Their names differ from each other and from the names of the fields that every table has. */

@@ -5,7 +5,7 @@ import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { CellIssue } from '../platform/errors.ts'
 import { nfc } from '../platform/normal-forms.ts'
 import { shielded, unshielded } from '../platform/writers/csv-format.ts'
-import type { Row } from './reading/reader.ts'
+import type { Row } from './reading/rows.ts'
 
 /** Whether the text is the id or, in any case, the name of a field. */
 export const namesField = (fields: TableDef['fields'], text: string): boolean =>
@@ -58,13 +58,18 @@ export function readHeader(
 ): { columns: FileColumn[]; issues: CellIssue[] } {
   const issues: CellIssue[] = []
   const seen = new Set<FieldDef>()
-  const columns = cells.map((cell, index): FileColumn => {
+  const unnamed = (index: number): CellIssue => ({ row, column: null, message: `column ${index + 1} has no name` })
+  const named = 1 + cells.findLastIndex((cell) => cell.trim() !== '')
+  const columns = cells.slice(0, named).map((cell, index): FileColumn => {
     const header = unshielded(cell).trim()
-    const refuse = (message: string, column: string | null = header.slice(0, 200)): FileColumn => {
-      issues.push({ row, column, message })
+    const refuse = (message: string): FileColumn => {
+      issues.push({ row, column: header.slice(0, 200), message })
       return { header, field: null }
     }
-    if (header === '') return refuse(`column ${index + 1} has no name`, null)
+    if (header === '') {
+      issues.push(unnamed(index))
+      return { header, field: null }
+    }
     const field = fieldNamed(table, header)
     if (!field) return refuse(notAField(header))
     if (field === 'several') return refuse('is the name of several fields: use the id of one')
@@ -72,6 +77,8 @@ export function readHeader(
     seen.add(field)
     return { header, field: field.key || field.calc ? null : field }
   })
+  // Some programs end each line with separators. A value in such a column is refused with its row.
+  if (issues.length) for (let index = named; index < cells.length; index++) issues.push(unnamed(index))
   for (const { id } of required.filter((field) => !seen.has(field))) issues.push({ row, column: id, message: 'is required' })
   if (!issues.length && !columns.some(({ field }) => field)) {
     issues.push({ row, column: null, message: 'must name at least one field that can be written' })

@@ -7,6 +7,7 @@ import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
+import type { Sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/errors.ts'
 import { cellArrays } from '../records/cell-values.ts'
@@ -15,20 +16,28 @@ import { withdrawAll } from '../tables/cells/lossy-change.ts'
 import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
-import { readCell } from './cells.ts'
+import { type CellReading, readCell } from './cells.ts'
 import { chosenColumns, type FileColumn, namesField, readHeader } from './header.ts'
 import { namedRecords } from './lookups.ts'
-import { type ReadFile, type Row, readFile } from './reading/reader.ts'
-import type { Separator } from './reading/separators.ts'
+import { type ReadFile, readFile } from './reading/reader.ts'
+import { dateFormOf, type Reading } from './reading/reading.ts'
+import type { Row } from './reading/rows.ts'
+import { type ChangedWidths, RowWidths } from './reading/widths.ts'
 import { type Commit, type Staging, withStaging } from './staging.ts'
 
-export interface ImportOptions extends Commit {
+export interface ImportOptions extends Pick<Commit, 'beforeCommit'> {
   maxBytes: number
+  /** What is said of the file. */
+  reading?: Reading
+  /** A statement that is committed together with the records. If it changes no row, no records are created. */
+  committedWith?: (imported: Imported) => Sql
   /** Receives the number of rows checked so far, without the header. */
   onProgress?: (rows: number) => void
   /** The ids of the fields by column, and null for a column to ignore, in place of the names in the header. */
   columns?: readonly (string | null)[]
 }
+
+export type Imported = { created: number } & ChangedWidths
 
 /**
  * Imports a file in constant memory, whatever its size.
@@ -40,17 +49,23 @@ export function importRecords(
   context: Context,
   table: TableRef,
   bytes: AsyncIterable<Uint8Array>,
-  { maxBytes, onProgress = () => {}, columns: chosen, ...commit }: ImportOptions,
-): Promise<Answer<{ created: number }>> {
+  { maxBytes, reading = {}, onProgress = () => {}, columns: chosen, beforeCommit, committedWith }: ImportOptions,
+): Promise<Answer<Imported>> {
   let definition: TableDef | undefined
   return withStaging(context.db, table.id, async (open) => {
     definition = await tableDefinition(context.db, table)
     const { fields } = definition
-    const file = await readFile(bytes, maxBytes, (text) => namesField(fields, text))
-    const { columns, staging, count } = await stageRows(context, table, definition, file, { open, onProgress, chosen })
+    const file = await readFile(bytes, { ...reading, maxBytes, isName: (text) => namesField(fields, text) })
+    const options = { open, onProgress, chosen, dateForm: dateFormOf(reading) }
+    const { columns, staging, count, widths } = await stageRows(context, table, definition, file, options)
+    const imported = (created: number): Imported => ({ created, ...widths.changed() })
+    const commit: Commit = {
+      ...(beforeCommit && { beforeCommit }),
+      ...(committedWith && { committedWith: (created: number) => committedWith(imported(created)) }),
+    }
     const created = count ? await publish(context, table, definition, staging, commit) : 0
     await enqueueIndexingAfterGrowth(context, table.id)
-    return { value: { created }, ignored: ignoredHeaders(columns) }
+    return { value: imported(created), ignored: ignoredHeaders(columns) }
   }).catch(async (error) => {
     throw isOutdated(error) && definition && (await hasNewVersion(context, definition)) ? changed() : error
   })
@@ -63,8 +78,15 @@ async function hasNewVersion({ db }: Context, { id, version }: TableDef): Promis
 
 interface OpenFile {
   columns: FileColumn[]
+  widths: RowWidths
   staging: Staging
   namedBy: ReturnType<typeof namedRecords>
+}
+
+interface StagingOptions extends Pick<CellReading, 'dateForm'> {
+  open: OpenStaging
+  onProgress: (rows: number) => void
+  chosen: ImportOptions['columns']
 }
 
 type OpenStaging = (fields: readonly FieldDef[]) => Promise<Staging>
@@ -75,7 +97,7 @@ async function stageRows(
   table: TableRef,
   definition: TableDef,
   { rows: chunks, separator }: ReadFile,
-  { open, onProgress, chosen }: { open: OpenStaging; onProgress: (rows: number) => void; chosen: ImportOptions['columns'] },
+  { open, onProgress, chosen, dateForm }: StagingOptions,
 ): Promise<OpenFile & { count: number }> {
   let file: OpenFile | undefined
   let issues: CellIssue[] = []
@@ -85,10 +107,11 @@ async function stageRows(
   for await (const rows of chunks) {
     // No chunk is empty, and the first one starts with the header.
     file ??= await openFile(context, importedColumns(definition, table, rows.shift() as Row, chosen), open)
+    file.widths.fit(rows)
     // One chunk is written while the next one is checked, so that at most two are in memory.
     const named = await file.namedBy(rows)
     const [chunk] = await Promise.all([
-      judge(context, definition, { role: table.role, members, named, separator }, file.columns, rows),
+      judge(context, definition, { role: table.role, members, named, separator, dateForm }, file.columns, rows),
       staged,
     ])
     issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
@@ -110,7 +133,7 @@ async function openFile({ db }: Context, columns: FileColumn[], open: OpenStagin
     db,
     columns.map(({ field }) => field),
   )
-  return { columns, namedBy, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
+  return { columns, widths: new RowWidths(columns.length), namedBy, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
@@ -132,22 +155,21 @@ interface Rules extends CellRules {
 }
 
 /** How cells are read. */
-interface CellRules {
+interface CellRules extends CellReading {
   named: ReadonlyMap<number, TitledRecords>
-  separator: Separator
 }
 
 /** Returns the cells of the rows by field, and the refused cells by row and column. */
 async function judge(
   context: Context,
   definition: TableDef,
-  { named, separator, ...rules }: Rules,
+  { named, separator, dateForm, ...rules }: Rules,
   columns: readonly FileColumn[],
   rows: readonly Row[],
 ) {
   const issues: CellIssue[] = []
   const headers = new Map(columns.map(({ header, field }) => [field?.id, header]))
-  const drafts = draftsOf(columns, rows, { named, separator }, (issue) => issues.push(issue))
+  const drafts = draftsOf(columns, rows, { named, separator, dateForm }, (issue) => issues.push(issue))
   const judged = await judgeDrafts(context, definition, { ...rules, isNew: false }, drafts)
   for (const { path, message } of judged.issues) {
     const [row, id] = path as [number, string]
@@ -158,7 +180,7 @@ async function judge(
   return { columns: cellArrays(fields, judged.cells), issues: issues.sort((a, b) => a.row - b.row) }
 }
 
-/** Yields a draft for each row with the right number of cells. Drafts are made one by one as they are checked, to save memory. */
+/** Yields a draft for each row that has no more cells than the header. Drafts are made one by one as they are checked, to save memory. */
 function* draftsOf(
   columns: readonly FileColumn[],
   rows: readonly Row[],
@@ -167,8 +189,7 @@ function* draftsOf(
 ): Generator<RecordDraft> {
   for (const { number, cells } of rows) {
     if (cells.length !== columns.length) {
-      const count = cells.length === 1 ? '1 cell' : `${cells.length} cells`
-      refuse({ row: number, column: null, message: `has ${count}, the header has ${columns.length}` })
+      refuse({ row: number, column: null, message: `has ${cells.length} cells, the header has ${columns.length}` })
       continue
     }
     yield { data: valuesOf(columns, cells, reading, (column, message) => refuse({ row: number, column, message })), path: [number] }
@@ -179,13 +200,13 @@ function* draftsOf(
 function valuesOf(
   columns: readonly FileColumn[],
   cells: readonly string[],
-  { named, separator }: CellRules,
+  { named, ...reading }: CellRules,
   refuse: (column: string, message: string) => void,
 ): Record<string, unknown> {
   const data: Record<string, unknown> = {}
   for (const [index, { header, field }] of columns.entries()) {
     if (!field) continue
-    const read = readCell(field, cells[index] ?? '', { named: named.get(field.lookup_table_id ?? 0), separator })
+    const read = readCell(field, cells[index] ?? '', { ...reading, named: named.get(field.lookup_table_id ?? 0) })
     if ('reason' in read) refuse(header, read.reason)
     else data[field.id] = read.value
   }

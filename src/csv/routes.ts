@@ -28,6 +28,7 @@ import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'
 import { inSlot, isWorkbook, removeUnlessTaken, storeSheet, withReceived } from './imports/receive.ts'
 import { guessTable, importLater, importTable } from './imports/start-import.ts'
+import { decidingCharset, isEncoding } from './reading/encodings.ts'
 import { tooLarge } from './reading/reader.ts'
 import { ImportQuery, NewTableQuery } from './schema.ts'
 import type { SheetColumns } from './workbooks/sheet-csv.ts'
@@ -120,18 +121,19 @@ const exportHeaders = (fileName: string) => ({
 
 async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
   if (!isCsv(request)) throw unsupported(`${CSV}, not compressed`, request.headers)
-  const query = parsedQuery(ImportQuery, request)
+  const { async: isAsync, ...said } = parsedQuery(ImportQuery, request)
+  const reading = { ...said, charset: charsetOf(request) }
   const { context, table } = grantedTo(request)
   return receiving(request, maxBytes, async (bytes) => {
-    if (query.async) {
+    if (isAsync) {
       reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
       return withReceived(context, table.account_id, { source: bytes, maxBytes }, async (file) => {
         await grantedAgain(request, IMPORT)
-        return importLater(context, table, file)
+        return importLater(context, table, file, reading)
       })
     }
     const beforeCommit = async () => requireNoLess((await grantedAgain(request, IMPORT)).role, table.role)
-    const importing = () => importRecords(context, table, bytes, { maxBytes, beforeCommit })
+    const importing = () => importRecords(context, table, bytes, { maxBytes, reading, beforeCommit })
     const { value, ignored = [] } = await inSlot(context.db, table.account_id, importing)
     reply.headers(headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }))
     return value
@@ -142,14 +144,16 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
 async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsvBytes: number): Promise<object> {
   const isXlsx = WORKBOOK.test(request.headers['content-type'] ?? '') && !isCompressed(request)
   if (!isXlsx && !isCsv(request)) throw unsupported(`${CSV}, or an XLSX workbook, not compressed`, request.headers)
-  const { title, sheet, dry_run } = parsedQuery(NewTableQuery, request)
+  const { title, sheet, dry_run, ...said } = parsedQuery(NewTableQuery, request)
   const { actor, row } = request.context.admission as { actor: Parameters<typeof spaceOf>[1]; row: object }
   const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
   const maxBytes = isXlsx ? MAX_PACKED_MB * MB : maxCsvBytes
   reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
   const answer = async (csv: ReceivedBytes, sheetColumns?: SheetColumns) => {
     await grantedAgain(request, NEW_TABLE)
-    return (dry_run ? guessTable : importTable)(context, space, { csv, sheetColumns, title })
+    // The CSV of a sheet is our own.
+    const reading = sheetColumns ? { ...said, encoding: 'utf-8', separator: ',' } : { ...said, charset: charsetOf(request) }
+    return (dry_run ? guessTable : importTable)(context, space, { csv, sheetColumns, title, reading })
   }
   return receiving(request, maxBytes, (source) =>
     withReceived(context, space.account_id, { source, maxBytes }, async (file) => {
@@ -189,12 +193,10 @@ const WORKBOOK = /^application\/vnd\.openxmlformats-officedocument\.spreadsheetm
 const isCompressed = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
 
 /** The files that are accepted, for messages. */
-const CSV = 'text/csv in UTF-8, UTF-16 or windows-1252'
-/** The bytes decide which of these a file is (imports/encodings.ts). In practice Latin-1 means windows-1252. */
-const CHARSETS = /^(utf-?8|us-ascii|utf-16(le|be)?|windows-1252|cp-?1252|iso-8859-1|latin-?1)$/i
+const CSV = 'text/csv in an encoding that is known'
 
-function isCsv(request: FastifyRequest): boolean {
-  const type = request.headers['content-type'] ?? ''
-  const charset = /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8'
-  return /^text\/csv\s*(;|$)/i.test(type) && !isCompressed(request) && CHARSETS.test(charset)
-}
+const labelOf = ({ headers }: FastifyRequest) => /charset="?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8'
+const charsetOf = (request: FastifyRequest) => decidingCharset(labelOf(request))
+
+const isCsv = (request: FastifyRequest) =>
+  /^text\/csv\s*(;|$)/i.test(request.headers['content-type'] ?? '') && !isCompressed(request) && isEncoding(labelOf(request))

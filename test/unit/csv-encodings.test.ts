@@ -1,22 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import { asUtf8 } from '../../src/csv/reading/encodings.ts'
+import { asText, decidingCharset, type SaidEncoding } from '../../src/csv/reading/encodings.ts'
 
-async function decoded(chunks: Iterable<Uint8Array>): Promise<{ text: string; encoding: string | undefined; longest: number }> {
-  const [parts, encodings]: [Uint8Array[], string[]] = [[], []]
+async function decoded(chunks: Iterable<Uint8Array>, said: SaidEncoding = {}) {
+  const [parts, encodings]: [string[], string[]] = [[], []]
   async function* bytes() {
     yield* chunks
   }
-  for await (const part of asUtf8(bytes(), (found) => void encodings.push(found))) parts.push(part)
+  for await (const part of asText(bytes(), said, (found) => void encodings.push(found))) parts.push(part)
   expect(encodings.length).toBeLessThanOrEqual(1)
-  return { text: Buffer.concat(parts).toString(), encoding: encodings[0], longest: Math.max(0, ...parts.map(({ length }) => length)) }
+  return { text: parts.join(''), encoding: encodings[0], longest: Math.max(0, ...parts.map(({ length }) => length)) }
 }
 
 /** Decodes a file as a whole, in two parts cut at every byte, and byte by byte, all with the same result. */
-async function decodedHoweverItComes(file: Buffer) {
-  const { text, encoding } = await decoded([file])
+async function decodedHoweverItComes(file: Buffer, said: SaidEncoding = {}) {
+  const { text, encoding } = await decoded([file], said)
   for (let cut = 0; cut <= file.length; cut++)
-    expect(await decoded([file.subarray(0, cut), file.subarray(cut)])).toMatchObject({ text, encoding })
-  expect(await decoded(Array.from(file, (byte) => Uint8Array.of(byte)))).toMatchObject({ text, encoding })
+    expect(await decoded([file.subarray(0, cut), file.subarray(cut)], said)).toMatchObject({ text, encoding })
+  expect(
+    await decoded(
+      Array.from(file, (byte) => Uint8Array.of(byte)),
+      said,
+    ),
+  ).toMatchObject({ text, encoding })
   return { text, encoding }
 }
 
@@ -73,6 +78,96 @@ describe('a file without a byte order mark', () => {
 
 test('a byte order mark is believed', async () => {
   expect(await decodedHoweverItComes(Buffer.from('\uFEFFName\nZoë', 'utf16le'))).toEqual({ text: 'Name\nZoë', encoding: 'UTF-16' })
-  expect(await decodedHoweverItComes(Buffer.from('\uFEFFName\nZoë'))).toEqual({ text: '\uFEFFName\nZoë', encoding: 'UTF-8' })
+  expect(await decodedHoweverItComes(Buffer.from('\uFEFFName\nZoë'))).toEqual({ text: 'Name\nZoë', encoding: 'UTF-8' })
   expect(await refusal(latin1('\xef\xbb\xbfa\xe9'))).toBe('The file is not valid UTF-8')
+})
+
+describe('text that is not UTF-8', () => {
+  /** The bytes of a text, by what they are read as. */
+  function encoded(label: string, text: string): Buffer {
+    const decoder = new TextDecoder(label, { fatal: true })
+    const bytesOf = new Map<string, number[]>()
+    const learn = (bytes: number[]) => {
+      try {
+        const read = decoder.decode(Uint8Array.from(bytes))
+        if (!bytesOf.has(read)) bytesOf.set(read, bytes)
+      } catch {
+        // These bytes are no character.
+      }
+    }
+    for (let first = 0; first < 256; first++) learn([first])
+    for (let first = 0x81; first < 0xff; first++) for (let second = 0x40; second < 0xff; second++) learn([first, second])
+    return Buffer.from(
+      [...text].flatMap((character) => {
+        const bytes = bytesOf.get(character)
+        if (!bytes) throw new Error(`${label} has no ${character}`)
+        return bytes
+      }),
+    )
+  }
+
+  test.each<[string, string]>([
+    ['gbk', '姓名,城市\n张三,北京\n李四,上海\n'],
+    ['gbk', '产品,价格\n苹果,3\n'],
+    ['big5', '姓名,城市\n王小明,台北\n'],
+    ['shift_jis', '商品,価格\nりんご,3\nテレビ,5\n'],
+    ['euc-jp', '商品,価格\nりんご,3\n'],
+    ['euc-kr', '이름,도시\n김철수,서울\n'],
+    ['windows-1251', 'Назва;Ціна\nХліб;їжа\n'],
+    ['windows-1251', 'АДРЕС\nУЛ. ЛЕНИНА\n'],
+    ['koi8-r', 'Товар;Цена\nХлеб;10\n'],
+    ['ibm866', 'имя,город\nИван,Москва\n'],
+    ['windows-1253', 'όνομα,πόλη\nΓιώργος,Αθήνα\n'],
+    ['windows-1255', 'שם,עיר\nדוד,ירושלים\n'],
+    ['windows-1256', 'الاسم,المدينة\nمحمد,القاهرة\n'],
+    ['windows-874', 'ชื่อ,เมือง\nสมชาย,กรุงเทพ\n'],
+    ['windows-1250', 'imię,miasto\nWałęsa,Łódź\nMichał,Gdańsk\n'],
+    ['iso-8859-2', 'imię,miasto\nWałęsa,Łódź\nMichał,Gdańsk\n'],
+    ['windows-1250', 'jméno,město\nDvořák,Plzeň\nNováček,Brno\nJiří,Ústí\n'],
+    ['windows-1250', 'név,város\nErdős,Győr\nTűzkő,Szűcs\n'],
+    ['windows-1250', 'nume,oraş\nŞtefan,Bucureşti\nIonuţ,Iaşi\n'],
+    ['windows-1254', 'isim,şehir\nIşık,İstanbul\nÇınar,Eskişehir\nGüneş,Muğla\n'],
+    ['macintosh', 'Name,Stadt\nMüller,München\nSchön,Köln\n'],
+  ])('in %s is not taken for windows-1252: %j', async (label, text) => {
+    const bytes = encoded(label, text)
+    expect(await refusal(bytes)).toContain(label)
+    expect(await decodedHoweverItComes(bytes, { encoding: label })).toMatchObject({ text })
+    expect(await decodedHoweverItComes(bytes, { charset: label })).toMatchObject({ text })
+  })
+
+  test.each([
+    'nom,ville\nJosé,Orléans\nFrançois,Besançon\nNoël,Île,créée,œuvre,Œdipe,où,à\n',
+    'Straße,STRAßE,GRÖßE,Öl,Äpfel,größer,Übersicht,ä\n„Café“ – „Tür“\n',
+    'Þór,Hafnarfjörður,það,æði,áður,Jón Sigurðsson,Björk Guðmundsdóttir\n',
+    'öö,jäääär,õun,Tõnu,Öö,töö,Pärnu\n',
+    'nº,1º,2ª,m²,cm³,25°C,±5,½,¼,µm,µF,3×4,Gesamt¹\n',
+    'Århus,Ærø,Søren,Tromsø,Ångström,Kjærgård,ÅSA\n',
+    'São Paulo,João,corações,opções,avó,além,IRMÃOS\n',
+    'Niño,¿Qué?,¡Hola!,España,Muñoz,pingüino,GARCÍA,ÑANDÚ\n',
+    'perché,città,più,è,né\n',
+    'l’été,d’Évora,O´Brien,wait…what,Foo™,Bar®,© 2020\n',
+    'Tomáš,Škoda,Žižka\n',
+    'coöperatie,één,Curaçao,reünie,col·legi,açò,Shqipëri,tân\n',
+    '£5,€20,¥100,5€,§5\n',
+    'Søren,José,Müller,Françoise,Þór,Núñez,João,Zoë,Bjørn\n',
+    'à\n',
+  ])('in a language of western Europe is windows-1252: %j', async (text) => {
+    expect(await decodedHoweverItComes(encoded('windows-1252', text))).toEqual({ text, encoding: 'windows-1252' })
+  })
+})
+
+describe('what is said of the encoding', () => {
+  test('decides: the encoding over all, a charset unless there is a mark', async () => {
+    const marked = Buffer.from('\uFEFFé')
+    expect(await decoded([marked], { charset: 'koi8-r' })).toMatchObject({ text: 'é', encoding: 'UTF-8' })
+    expect(await decoded([marked], { encoding: 'iso-8859-1' })).toMatchObject({ text: 'ï»¿Ã©', encoding: 'windows-1252' })
+    for (const swapped of [Buffer.from('\uFEFFé', 'utf16le'), Buffer.from('\uFEFFé', 'utf16le').swap16()])
+      expect(await decoded([swapped], { encoding: 'utf-16' })).toMatchObject({ text: 'é', encoding: 'UTF-16' })
+    expect(await decoded([Buffer.from('é', 'utf16le').swap16()], { charset: 'utf-16be' })).toMatchObject({ text: 'é' })
+  })
+
+  test('is only a hint for what programs say of all files', () => {
+    for (const label of ['utf-8', 'UTF-8', 'utf8', 'us-ascii']) expect(decidingCharset(label)).toBeUndefined()
+    expect(decidingCharset('gbk')).toBe('gbk')
+  })
 })

@@ -4,6 +4,8 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { type CellIssue, conflict } from '../../platform/errors.ts'
 import { formatInstant } from '../../platform/time/time.ts'
+import type { Imported } from '../import.ts'
+import type { Reading } from '../reading/reading.ts'
 
 export interface ImportRow {
   id: number
@@ -16,6 +18,8 @@ export interface ImportRow {
   is_new_table: boolean
   /** The ids of the fields by column; null if the header names them. */
   columns: (string | null)[] | null
+  /** How the file is read; null if nothing is said, and for an import of an earlier release. */
+  reading: Reading | null
   role: Role
   user_id: number | null
   api_key_id: number | null
@@ -47,10 +51,11 @@ export async function requireFewImports({ db }: Pick<Context, 'db'>, accountId: 
 export async function insertImport({ db, now }: Context, row: NewImport): Promise<number> {
   const at = sql`${formatInstant(now)}::timestamp`
   const [inserted] = await db.write<{ id: number }>(sql`
-    insert into record_imports (id, account_id, space_id, table_id, storage_key, is_new_table, columns, role,
+    insert into record_imports (id, account_id, space_id, table_id, storage_key, is_new_table, columns, reading, role,
       user_id, api_key_id, ip, total, created_at, updated_at)
     select nextval(pg_get_serial_sequence('field_conversions', 'id')), ${row.account_id}::int, ${row.space_id}::int, ${row.table_id}::int,
-      ${row.storage_key}::text, ${row.is_new_table}::boolean, ${row.columns && JSON.stringify(row.columns)}::jsonb, ${row.role}::text,
+      ${row.storage_key}::text, ${row.is_new_table}::boolean, ${row.columns && JSON.stringify(row.columns)}::jsonb,
+      ${row.reading && JSON.stringify(row.reading)}::jsonb, ${row.role}::text,
       ${row.user_id}::int, ${row.api_key_id}::int, ${row.ip}::text, ${row.total}::int, ${at}, ${at}
     returning id`)
   return inserted?.id ?? 0
@@ -60,7 +65,7 @@ export async function insertImport({ db, now }: Context, row: NewImport): Promis
 export async function claimImport({ db }: Context, id: number): Promise<ImportRow | undefined> {
   const [row] = await db.write<ImportRow>(sql`
     update record_imports set attempts = attempts + 1, updated_at = now() where id = ${id} and state = 'running'
-    returning id, account_id, space_id, table_id, storage_key, is_new_table, columns, role, user_id, api_key_id, ip, attempts`)
+    returning id, account_id, space_id, table_id, storage_key, is_new_table, columns, reading, role, user_id, api_key_id, ip, attempts`)
   return row
 }
 
@@ -74,8 +79,9 @@ export async function storeChecked(db: Database, id: number, rows: number): Prom
 }
 
 /** Ends the import with its records. It changes no row if the import has ended before. */
-export const ended = (id: number, created: number): Sql => sql`
-  update record_imports set state = 'done', created = ${created}::int, done = ${created}::int, total = ${created}::int, updated_at = now()
+export const ended = (id: number, { created, filled, cut }: Imported): Sql => sql`
+  update record_imports set state = 'done', created = ${created}::int, done = ${created}::int, total = ${created}::int,
+    filled = ${filled ? JSON.stringify(filled) : null}::jsonb, cut = ${cut ? JSON.stringify(cut) : null}::jsonb, updated_at = now()
   where id = ${id} and state = 'running'`
 
 /** @returns false if the import has ended before */

@@ -15,11 +15,11 @@ import { importRecords } from '../import.ts'
 import { isUnderway } from '../staging.ts'
 import { claimImport, ended, type ImportEnd, type ImportRow, idleImports, storeChecked, storeRefusal, unclaimImport } from './import-row.ts'
 
-export const runImport = defineQueue({
-  name: 'csv.import',
-  schema: z.object({ import_id: z.int() }),
-  options: { expireInSeconds: 7_200, retryLimit: 8, retryDelay: 5 },
-})
+const importQueue = (name: string) =>
+  defineQueue({ name, schema: z.object({ import_id: z.int() }), options: { expireInSeconds: 7_200, retryLimit: 8, retryDelay: 5 } })
+export const runImport = importQueue('csv.import-file')
+/** The queue of the previous release, whose worker would tell other separators, and knows nothing of how a file is to be read. */
+export const runEarlierImport = importQueue('csv.import')
 export const resumeImports = defineQueue({ name: 'csv.resume-imports', schema: z.object({}) })
 
 const MOST_ATTEMPTS = 8
@@ -71,14 +71,15 @@ async function importFile(context: Context, row: ImportRow): Promise<void> {
     storeChecked(db, row.id, rows).catch((err) => context.log.warn({ err }, 'progress of an import'))
   }
   try {
-    const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress, ...(row.columns && { columns: row.columns }) }
+    const said = { ...(row.columns && { columns: row.columns }), ...(row.reading && { reading: row.reading }) }
+    const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress, ...said }
     const beforeCommit = async () => requireNoLess(await roleNow(context, row), role)
     const { value } = await importRecords(context, table, file, {
       ...{ ...options, beforeCommit },
-      committedWith: (created) => ended(row.id, created),
+      committedWith: (imported) => ended(row.id, imported),
     })
     // A file without rows publishes nothing.
-    if (!value.created) await db.write(ended(row.id, 0))
+    if (!value.created) await db.write(ended(row.id, value))
   } finally {
     file.destroy()
   }

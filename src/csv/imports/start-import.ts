@@ -2,11 +2,10 @@
 import { requesterOf } from '../../audit/log.ts'
 import type { StartedJob } from '../../conversions/schema.ts'
 import { type FieldDef, ownFields, type TableDef } from '../../fields/definition.ts'
-import type { Role } from '../../platform/access/authorize.ts'
 import type { SpaceRef, TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
-import { AppError, badCells, conflict } from '../../platform/errors.ts'
+import { AppError, badCells, badInput, conflict } from '../../platform/errors.ts'
 import type { ReceivedBytes } from '../../platform/stored-files/received-bytes.ts'
 import { newFields } from '../../tables/fields/new-fields.ts'
 import { type Field, fieldOf, MAX_FIELDS, type NewField } from '../../tables/schema.ts'
@@ -14,9 +13,10 @@ import { create } from '../../tables/service.ts'
 import { freeName, Guess, type GuessedColumn } from '../guess.ts'
 import type { Encoding } from '../reading/encodings.ts'
 import { type ReadFile, readFile } from '../reading/reader.ts'
+import { dateFormOf, type Reading } from '../reading/reading.ts'
 import type { GuessedTable, StartedTable } from '../schema.ts'
 import type { SheetColumns } from '../workbooks/sheet-csv.ts'
-import { insertImport, requireFewImports } from './import-row.ts'
+import { insertImport, type NewImport, requireFewImports } from './import-row.ts'
 import { runImport } from './run-import.ts'
 
 /** The name of a table for which neither the request nor a sheet has one. */
@@ -27,32 +27,30 @@ export interface NamedFile {
   csv: ReceivedBytes
   /** What is known of its columns if the values were the sheet of a workbook. */
   sheetColumns: SheetColumns | undefined
+  reading: Reading
   /** The name that the request gives the table. It must be free. */
   title: string | undefined
 }
 
 /** Sends a job that imports the file in storage. @throws AppError 409 when the account has too many unfinished imports */
-export async function importLater(context: Context, table: TableRef, csv: ReceivedBytes): Promise<StartedJob> {
-  const job = { key: csv.key, role: table.role, columns: null, total: null }
+export async function importLater(context: Context, table: TableRef, csv: ReceivedBytes, reading: Reading): Promise<StartedJob> {
+  const job = { key: csv.key, role: table.role, columns: null, reading, total: null }
   await csv.keep(context.storage)
   const started = await context.transaction(async () => ({ job_id: await send(context, table, job) }))
   csv.isTaken = true
   return started
 }
 
-interface ImportJob {
+interface ImportJob extends Pick<NewImport, 'role' | 'columns' | 'reading' | 'total'> {
   key: string
-  role: Role
-  columns: (string | null)[] | null
-  total: number | null
 }
 
-async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 'account_id'>, { key, role, columns, total }: ImportJob) {
+async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 'account_id'>, { key, columns, ...job }: ImportJob) {
   const { account_id, space_id, id: table_id } = table
   await requireFewImports(context, account_id)
   const { keyId, ip } = requesterOf(context)
   const jobId = await insertImport(context, {
-    ...{ account_id, space_id, table_id, storage_key: key, is_new_table: columns !== null, columns, role, total },
+    ...{ account_id, space_id, table_id, storage_key: key, is_new_table: columns !== null, columns, ...job },
     ...{ user_id: context.actor.userId || null, api_key_id: keyId, ip },
   })
   await context.jobs.send(runImport, { import_id: jobId })
@@ -65,7 +63,8 @@ async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 
  * @throws AppError 400 for a file that an import would refuse, or without rows; 409 for a title that is taken
  */
 export async function importTable(context: Context, space: SpaceRef, file: NamedFile): Promise<StartedTable> {
-  const { columns, rows } = await guess(context, file)
+  const { columns, rows, separator } = await guess(context, file)
+  const reading = { ...file.reading, separator }
   const fields = columns.filter((field) => field !== null)
   await file.csv.keep(context.storage)
   const started = await context.transaction(async () => {
@@ -76,7 +75,7 @@ export async function importTable(context: Context, space: SpaceRef, file: Named
     const place = { id: table.id, space_id: space.id, account_id: space.account_id }
     return {
       table_id: table.id,
-      job_id: await send(context, place, { key: file.csv.key, role: space.role, columns: byColumn, total: rows }),
+      job_id: await send(context, place, { key: file.csv.key, role: space.role, columns: byColumn, reading, total: rows }),
     }
   })
   file.csv.isTaken = true
@@ -85,7 +84,7 @@ export async function importTable(context: Context, space: SpaceRef, file: Named
 
 /** What `importTable` would create. @throws AppError as `importTable` */
 export async function guessTable(context: Context, space: SpaceRef, file: NamedFile): Promise<GuessedTable> {
-  const { columns, rows, separator, encoding } = await guess(context, file)
+  const { columns, dateForms, rows, separator, encoding, widths } = await guess(context, file)
   const { fields } = newFields(
     columns.filter((field): field is NewField => field !== null),
     new Set(),
@@ -93,7 +92,10 @@ export async function guessTable(context: Context, space: SpaceRef, file: NamedF
   const name = file.title ?? (await freeTitle(context, space))
   const present = await takenTitles(context, space)
   if (present.has(name.toLowerCase())) throw conflict('This name is taken')
-  const guessed = { name, rows, fields: ownFields({ fields } as TableDef).map(proposed) }
+  const own = ownFields({ fields } as TableDef).map(proposed)
+  const used = dateForms.filter((_, index) => columns[index])
+  const formats = own.flatMap(({ id }, index) => (used[index] === undefined ? [] : { field: id, form: used[index] }))
+  const guessed = { name, rows, fields: own, formats, filled: widths.filled, cut: widths.cut }
   return file.sheetColumns ? guessed : { ...guessed, separator, encoding }
 }
 
@@ -104,15 +106,19 @@ function proposed(field: FieldDef): Field {
 }
 
 /** Reads the whole file, because a later row may show that a column has other values than the first ones. */
-async function guess({ storage, signal }: Context, { csv, sheetColumns }: NamedFile): Promise<GuessedFile> {
+async function guess({ storage, signal }: Context, { csv, sheetColumns, reading }: NamedFile): Promise<GuessedFile> {
   const bytes = await storage.read(csv.key)
   if (!bytes) throw new Error(`${csv.key} is not in storage any more`)
   let found: Guess | undefined
   try {
-    const { rows: chunks, separator, encoding } = await readFile(bytes, Number.POSITIVE_INFINITY)
+    const { rows: chunks, separator, encoding } = await readFile(bytes, { ...reading, maxBytes: Number.POSITIVE_INFINITY })
+    const dateForm = dateFormOf(reading)
+    // The dates of a sheet come in the form of the API, which this form would swap.
+    if (sheetColumns && dateForm?.read('2026-01-02') === '2026-02-01')
+      throw badInput('date_format', 'cannot be told from the dates of a workbook')
     for await (const rows of chunks) {
       signal.throwIfAborted()
-      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), separator, sheetColumns)
+      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), { separator, dateForm }, sheetColumns)
       found.add(rows)
     }
     if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
@@ -122,22 +128,22 @@ async function guess({ storage, signal }: Context, { csv, sheetColumns }: NamedF
   }
 }
 
-interface GuessedFile extends Pick<ReadFile, 'separator'> {
+interface GuessedFile extends Pick<ReadFile, 'separator'>, Pick<Guess, 'rows' | 'widths'> {
   encoding: Encoding
   columns: GuessedColumn[]
-  rows: number
+  /** The forms of dates by column. */
+  dateForms: (string | undefined)[]
 }
 
 /** @throws AppError 400 for a header in which no import would find columns */
 function headerOf(header: string[]): string[] {
   const [only = ''] = header
   if (/^\s*<(!doctype|html|\?xml)/i.test(only)) throw new AppError('BAD_REQUEST', 'The file is a page of the web, not CSV')
-  if (/^sep=/i.test(only)) throw new AppError('BAD_REQUEST', 'The first row must name the fields; remove the line that begins with sep=')
   if (header.some((cell) => cell.includes('\0'))) throw badCells([{ row: 1, column: null, message: 'must not contain NUL' }])
   return header
 }
 
-function judged(found: Guess): { columns: GuessedColumn[]; rows: number } {
+function judged(found: Guess): Pick<GuessedFile, 'columns' | 'dateForms' | 'rows' | 'widths'> {
   if (found.issues.length) throw badCells(found.issues)
   const columns = found.columns()
   const count = columns.filter((field) => field !== null).length
@@ -145,7 +151,7 @@ function judged(found: Guess): { columns: GuessedColumn[]; rows: number } {
   if (!found.rows)
     throw new AppError('BAD_REQUEST', 'The file has a header and no rows, from which the types of its fields could be guessed')
   if (count > MAX_FIELDS) throw new AppError('BAD_REQUEST', `The file has ${count} columns; a table has at most ${MAX_FIELDS} fields`)
-  return { columns, rows: found.rows }
+  return { columns, dateForms: found.dateForms(), rows: found.rows, widths: found.widths }
 }
 
 const freeTitle = async (context: Context, space: SpaceRef) => freeName(UNNAMED, await takenTitles(context, space))

@@ -1,47 +1,75 @@
-/** Tells the encoding of a file of text, and passes the text on as UTF-8. */
+/** Tells the encoding of a file, and reads its text. */
 import { isAscii } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 import { AppError } from '../../platform/errors.ts'
+import { likelyEncodings } from './plausible.ts'
 
-export type Encoding = 'UTF-8' | 'UTF-16' | 'windows-1252'
+/** The name of an encoding: `UTF-8`, `UTF-16`, or as the Encoding Standard writes it. */
+export type Encoding = string
 
-/** From the first byte beyond ASCII on, this much of a file decides between UTF-8 and windows-1252. It is kept in memory. */
+/** From the first byte beyond ASCII on, this much of a file decides its encoding. It is kept in memory. */
 const DECIDING_BYTES = 1_048_576
-/** The bytes that were kept are passed on in parts, because readers look at their limits after each. */
+/** The bytes are read in parts, because readers look at their limits after each. */
 const PART_BYTES = 65_536
 /** The longest byte order mark, that of UTF-8. */
 const MARK_BYTES = 3
 
-/** Returns the next bytes as UTF-8. Without an argument it ends the text. @throws AppError 400 */
-type Decode = (chunk?: Uint8Array) => Uint8Array
+/** What is said about the encoding of a file. */
+export interface SaidEncoding {
+  /** The label that decides over everything, from the query string of the request. */
+  encoding?: string | undefined
+  /** The label that decides unless the file has a byte order mark, from its media type. */
+  charset?: string | undefined
+}
+
+/** Labels that programs send whatever they send. */
+const HINTS: ReadonlySet<string> = new Set(['utf-8', 'us-ascii'])
+
+/** The label of a charset that decides; undefined for one that is only a hint. */
+export const decidingCharset = (charset: string): string | undefined =>
+  HINTS.has(charset.toLowerCase().replace(/^utf8$/, 'utf-8')) ? undefined : charset
+
+/** True for the labels of the Encoding Standard that can be read. */
+export function isEncoding(label: string): boolean {
+  try {
+    new TextDecoder(label)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /**
- * Passes the text on as UTF-8, however the file is cut into chunks.
+ * Reads the text, however the file is cut into chunks.
  *
- * A byte order mark says UTF-16, which Excel calls Unicode text, or UTF-8. Without one the file is UTF-8 if its bytes can be that, and
- * otherwise windows-1252, in which Excel saves CSV in western Europe: text of one is hardly ever valid in the other.
+ * A byte order mark says UTF-16, which Excel calls Unicode text, or UTF-8. If nothing is said the file is UTF-8 if its bytes can be that,
+ * and otherwise windows-1252, in which Excel saves CSV in western Europe: text of one is hardly ever valid in the other.
  * @param onEncoding is called before the first character beyond ASCII is passed on; never for a file of ASCII
- * @throws AppError 400 for bytes that are no text in their encoding. A lenient decoder would turn them into replacement characters
+ * @throws AppError 400 for bytes that are no text in their encoding, and for those that make no words in windows-1252
  */
-export async function* asUtf8(bytes: AsyncIterable<Uint8Array>, onEncoding: (encoding: Encoding) => void): AsyncGenerator<Uint8Array> {
+export async function* asText(
+  bytes: AsyncIterable<Uint8Array>,
+  said: SaidEncoding,
+  onEncoding: (encoding: Encoding) => void,
+): AsyncGenerator<string> {
   const iterator = bytes[Symbol.asyncIterator]()
   try {
     let { held, isEnd } = await collect(iterator, [], MARK_BYTES)
-    let encoding = markedEncoding(held)
-    while (encoding === undefined && isAscii(held)) {
-      yield held
+    let label = said.encoding ?? markedLabel(held) ?? said.charset
+    while (label === undefined && isAscii(held)) {
+      yield held.toString('latin1')
       const next = await iterator.next()
       if (next.done) return
       held = Buffer.from(next.value)
     }
-    if (encoding === undefined) {
+    if (label === undefined) {
       const start = held.findIndex((byte) => byte > 0x7f)
-      yield held.subarray(0, start)
+      yield held.toString('latin1', 0, start)
       ;({ held, isEnd } = await collect(iterator, [held.subarray(start)], DECIDING_BYTES))
-      encoding = guessedEncoding(held, isEnd)
+      label = guessedLabel(held, isEnd)
     }
+    const { encoding, decode } = decoderOf(label, held)
     onEncoding(encoding)
-    const decode = decoderOf(encoding, held)
     for (let at = 0; at < held.length; at += PART_BYTES) yield decode(held.subarray(at, at + PART_BYTES))
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield decode(next.value)
     yield decode()
@@ -68,50 +96,66 @@ async function collect(
   return { held: Buffer.concat(chunks), isEnd }
 }
 
-function markedEncoding([first, second, third]: Buffer): Encoding | undefined {
-  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return 'UTF-16'
-  return first === 0xef && second === 0xbb && third === 0xbf ? 'UTF-8' : undefined
+function markedLabel([first, second, third]: Buffer): string | undefined {
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  if (first === 0xfe && second === 0xff) return 'utf-16be'
+  return first === 0xef && second === 0xbb && third === 0xbf ? 'utf-8' : undefined
 }
 
-/**
- * What no text in windows-1252 has: control characters other than white space, as in binary files and in UTF-16, and the five bytes without
- * a meaning.
- */
+/** Control characters other than white space and Ctrl-Z, as in binary files and in UTF-16. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-const NO_TEXT = /[\0-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]/
+const NO_TEXT = /[\0-\x08\x0e-\x19\x1b-\x1f\x7f]/
+/** The five bytes that have no meaning in windows-1252. */
+const UNDEFINED = /[\x81\x8d\x8f\x90\x9d]/
 
 /** @param isEnd false if the last character may be incomplete */
-function guessedEncoding(bytes: Buffer, isEnd: boolean): Encoding {
+function guessedLabel(bytes: Buffer, isEnd: boolean): string {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: !isEnd })
-    return 'UTF-8'
+    return 'utf-8'
   } catch {
-    if (NO_TEXT.test(bytes.toString('latin1'))) throw invalid('UTF-8 or windows-1252')
+    const text = bytes.toString('latin1')
+    if (NO_TEXT.test(text)) throw invalid('UTF-8 or windows-1252')
+    const others = likelyEncodings(bytes, UNDEFINED.test(text) ? undefined : fromWindows1252(bytes))
+    if (others.length) {
+      throw new AppError(
+        'BAD_REQUEST',
+        `The file is not UTF-8, and makes no words in windows-1252; name its encoding, such as ?encoding=${others.join(' or ')}`,
+      )
+    }
     return 'windows-1252'
   }
 }
 
-function decoderOf(encoding: Encoding, [first]: Buffer): Decode {
-  if (encoding === 'windows-1252') return fromWindows1252
-  const label = encoding === 'UTF-8' ? 'utf-8' : first === 0xff ? 'utf-16le' : 'utf-16be'
-  const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: encoding === 'UTF-8' })
-  return (chunk) => {
-    try {
-      const text = decoder.decode(chunk, { stream: chunk !== undefined })
-      return encoding === 'UTF-16' ? Buffer.from(text) : (chunk ?? Buffer.alloc(0))
-    } catch (error) {
-      throw invalid(encoding, error)
-    }
+/** Returns the text of the next bytes. Without an argument it ends the text. @throws AppError 400 */
+type Decode = (chunk?: Uint8Array) => string
+
+function decoderOf(label: string, held: Buffer): { encoding: Encoding; decode: Decode } {
+  // The label utf-16 leaves the order of the bytes to the mark.
+  const order = /^utf-?16$/i.test(label) ? markedLabel(held) : undefined
+  const decoder = new TextDecoder(order?.startsWith('utf-16') ? order : label, { fatal: true })
+  const encoding = decoder.encoding === 'utf-8' ? 'UTF-8' : decoder.encoding.startsWith('utf-16') ? 'UTF-16' : decoder.encoding
+  // Some releases of Node read the bytes 0x80 to 0x9f of windows-1252 as Latin-1.
+  if (encoding === 'windows-1252') return { encoding, decode: (chunk) => fromWindows1252(chunk) }
+  return {
+    encoding,
+    decode(chunk) {
+      try {
+        return decoder.decode(chunk, { stream: chunk !== undefined })
+      } catch (error) {
+        throw invalid(encoding, error)
+      }
+    },
   }
 }
 
-/** The characters of the bytes 0x80 to 0x9f, which some releases of Node read as Latin-1. All others are those of Latin-1. */
+/** The characters of the bytes 0x80 to 0x9f. All others are those of Latin-1. */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
-function fromWindows1252(chunk: Uint8Array = new Uint8Array()): Uint8Array {
+function fromWindows1252(chunk: Uint8Array = new Uint8Array()): string {
   const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
-  if (/[\x81\x8d\x8f\x90\x9d]/.test(text)) throw invalid('UTF-8 or windows-1252')
-  return Buffer.from(text.replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252[character.charCodeAt(0) - 0x80] as string))
+  if (UNDEFINED.test(text)) throw invalid('UTF-8 or windows-1252')
+  return text.replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252[character.charCodeAt(0) - 0x80] as string)
 }
 
 const invalid = (encoding: string, cause?: unknown) => new AppError('BAD_REQUEST', `The file is not valid ${encoding}`, { cause })

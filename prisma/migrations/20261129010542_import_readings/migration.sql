@@ -1,0 +1,4 @@
+-- AlterTable
+ALTER TABLE "record_imports" ADD COLUMN     "cut" JSONB,
+ADD COLUMN     "filled" JSONB,
+ADD COLUMN     "reading" JSONB;
