@@ -13,7 +13,7 @@ import { fileCascade } from './files/dropped/cascade.ts'
 import { fileMetrics } from './files/metrics.ts'
 import { indexMetrics } from './indexes/metrics.ts'
 import { RememberedAccess } from './platform/access/remembered-access.ts'
-import { sweepTemporaryFiles } from './platform/bytes/temporary-files.ts'
+import { keepSweepingTemporaryFiles } from './platform/bytes/temporary-files.ts'
 import type { Deps } from './platform/context.ts'
 import { openDatabase } from './platform/database/database.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
@@ -97,7 +97,8 @@ export async function openDeps(
   }
   try {
     const connection = await connectionOf(settings, () => postgres ?? openPostgres(settings, log), closers)
-    await sweepTemporaryFiles(settings.dataDir)
+    const onError = (error: unknown) => log.error({ err: error }, 'temporary files not removed')
+    closers.push(await keepSweepingTemporaryFiles(settings.dataDir, { onError }))
     await deploy(connection, { prepare: queueSchema(queues), log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
     const [size, observe] = [perProcess(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]

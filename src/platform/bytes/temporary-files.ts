@@ -79,8 +79,22 @@ export function readToEnd(file: FileHandle): Readable {
 /** Longer than any file keeps its name: a library writes one, and opens it again by its name to read it. */
 const LEFT_AFTER_MS = 3_600_000
 
-/** Removes the names that processes left behind when they were killed before they could remove them. */
-export async function sweepTemporaryFiles(dataDir: string): Promise<void> {
+interface Sweeping {
+  everyMs?: number
+  onError: (error: unknown) => void
+}
+
+/**
+ * Removes the names that processes left behind when they were killed before they could remove them: now, and every hour, because the
+ * process that replaces a killed one starts before its names are old enough. @returns the function that ends this
+ */
+export async function keepSweepingTemporaryFiles(dataDir: string, { everyMs = LEFT_AFTER_MS, onError }: Sweeping): Promise<() => void> {
+  await sweepTemporaryFiles(dataDir)
+  const timer = setInterval(() => void sweepTemporaryFiles(dataDir).catch(onError), everyMs).unref()
+  return () => clearInterval(timer)
+}
+
+async function sweepTemporaryFiles(dataDir: string): Promise<void> {
   const folder = folderIn(dataDir)
   const names = await readdir(folder).catch(ifMissing<string[]>([]))
   await Promise.all(names.map((name) => removeIfLeft(join(folder, name))))
