@@ -1,6 +1,6 @@
 /** Holds the answers that tests get over REST against openapi.json: the status, the media type and the body. */
 import { readFileSync } from 'node:fs'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 
 interface Response {
   $ref?: string
@@ -63,5 +63,11 @@ function wrongContent(at: string, response: Response, pointer: string, { mediaTy
   const validate = ajv.getSchema(ref) ?? ajv.compile({ $ref: ref })
   return validate(body)
     ? undefined
-    : `${at} does not match its schema: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body)?.slice(0, 500)}`
+    : `${at} does not match its schema: ${problems(validate.errors ?? [])}\n${JSON.stringify(body)?.slice(0, 500)}\nIs openapi.json up to date? npm run openapi`
 }
+
+/** The texts of the validator, with the keys that the schema does not have. */
+const problems = (errors: readonly ErrorObject[]) =>
+  errors
+    .map(({ instancePath, message, params }) => [`body${instancePath}`, message, params.additionalProperty].filter(Boolean).join(' '))
+    .join(', ')
