@@ -109,6 +109,7 @@ describe('text that is not UTF-8', () => {
   test.each<[string, string]>([
     ['gbk', '姓名,城市\n张三,北京\n李四,上海\n'],
     ['gbk', '产品,价格\n苹果,3\n'],
+    ['gbk', `标题\n${'这是一个很长的句子没有任何空格'.repeat(20)}\n`],
     ['big5', '姓名,城市\n王小明,台北\n'],
     ['shift_jis', '商品,価格\nりんご,3\nテレビ,5\n'],
     ['euc-jp', '商品,価格\nりんご,3\n'],

@@ -2,9 +2,10 @@
 import { TextDecoder } from 'node:util'
 
 /** As much of the text is looked at. */
-const LOOKED_AT = 65_536
+const LOOKED_AT = 16_384
 /** Fewer bytes beyond ASCII tell nothing. */
 const FEWEST_BYTES = 3
+const MOST_WORDS = 200
 /** So many of the words beyond ASCII may be odd, because files have codes and names of all kinds. */
 const ODD_SHARE = 0.2
 /** Another encoding is likely if it has at most so many of the odd words. */
@@ -123,7 +124,10 @@ function uncommonShare(bytes: Buffer, { leads, silent, second }: Common): number
   return all ? uncommon / all : 1
 }
 
-const WORD = /[^\s!-/:-@[-`{-~]*[^\0-\x7f][^\s!-/:-@[-`{-~]*/gu
+const APART = /[\s!-/:-@[-`{-~]+/u
+const BEYOND_ASCII = /[^\0-\x7f]/
+/** The beginning of a longer word is looked at: the expressions below take quadratic time. */
+const LONGEST = 100
 /** Signs that stand around words. */
 const AROUND = /^[“”„‘’‚«»‹›¿¡…–—•·†‡®©™\u00a0]+|^[€£§±](?!\p{L})|[“”„‘’‚«»‹›…–—•·†‡®©™€°²³¹ªº%\u00a0]+$|(?<=\d)[¼½¾£]$/gu
 /** Signs that stand between the letters of a word, or of two. */
@@ -137,11 +141,14 @@ const CASELESS = /[ßµ]/gu
 /** The share of the words beyond ASCII that are odd. */
 function oddShare(text: string, alphabets: readonly string[]): number {
   let [all, odd] = [0, 0]
-  for (const [word] of text.matchAll(WORD)) {
+  for (const whole of text.split(APART)) {
+    const word = whole.slice(0, LONGEST)
+    if (!BEYOND_ASCII.test(word)) continue
     const bare = word.replaceAll(AROUND, '')
     if (bare === '' && [...word].length < 2) continue
     all++
     if (isOdd(bare, alphabets)) odd++
+    if (all === MOST_WORDS) break
   }
   return all ? odd / all : 0
 }
