@@ -112,6 +112,7 @@ test.each<[string, string, Buffer, string]>([
     'Schöne Grüße, Käse',
   ],
   ['a letter of UTF-8 is cut at the end', 'utf-8', Buffer.concat([Buffer.from('Schöne Grüße '), hex('e282')]), 'Schöne Grüße'],
+  ['a letter of two bytes is cut at the end', 'shift_jis', hex('82b182f182'), 'こん'],
   ['a program has lost a letter', 'iso-8859-1', Buffer.concat([Buffer.from('Stra\ufffde, '), latin1('K\xe4se')]), 'Stra\ufffde, Käse'],
   ['UTF-8 is called a Cyrillic set', 'windows-1251', Buffer.from('Привет'), 'Привет'],
   ['UTF-8 is called a Korean set', 'euc-kr', Buffer.from('안녕하세요'), '안녕하세요'],

@@ -121,7 +121,7 @@ const decoderFor = (name: string): Charset | undefined => {
 
 const OWN: Record<string, Charset['decode']> = {
   'utf-8': decodeUtf8,
-  'utf-16': (bytes) => new TextDecoder(bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-16le').decode(bytes),
+  'utf-16': (bytes) => withoutCutLetter(new TextDecoder(bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-16le').decode(bytes)),
   'iso-2022': decodeIso2022,
   hz: decodeHz,
 }
@@ -129,12 +129,15 @@ const OWN: Record<string, Charset['decode']> = {
 function standard(label: string): Charset | undefined {
   try {
     const decoder = new TextDecoder(label)
-    return { name: decoder.encoding, decode: (bytes) => decoder.decode(bytes) }
+    return { name: decoder.encoding, decode: (bytes) => withoutCutLetter(decoder.decode(bytes)) }
   } catch {
     // Not a label of the Encoding Standard.
     return undefined
   }
 }
+
+/** The text without the sign for a letter that is cut at its end. */
+const withoutCutLetter = (text: string): string => text.replace(/\ufffd(?=\s{0,100}$)/, '')
 
 let iconv: typeof Iconv | undefined
 

@@ -27,8 +27,12 @@ export async function readMessage(raw: Uint8Array): Promise<MimeMessage> {
   const parts = leavesOf(reader.root).map(partOf)
   const isEmpty = !hasWords(email.text) && !email.html && !email.attachments.length
   const text = isEmpty && parts.every(({ content }) => isBlank(content)) ? textAround(raw) || email.text : email.text
-  return { ...email, from: senderOf(email.headers), ...(text !== undefined && { text }), type: typeOf(reader.root), parts }
+  const subject = (email.subject ?? '').slice(0, MAX_SUBJECT)
+  return { ...email, subject, from: senderOf(email.headers), ...(text !== undefined && { text }), type: typeOf(reader.root), parts }
 }
+
+/** Phrases are searched for in subjects. */
+const MAX_SUBJECT = 1_000
 
 const isBlank = (content: Uint8Array) => content.every((byte) => byte <= 0x20)
 
