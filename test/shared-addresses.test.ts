@@ -197,9 +197,16 @@ describe('an address that has failed too often', () => {
     expect((await guess(names(1)[0] ?? '', '<b>anything')).body.message).toBe(refusalFrom('this address'))
   })
 
-  test('is one address, whether it is written as IPv4 or as IPv6', async () => {
+  test('is one address, whether it is written as IPv4 or as IPv6, with a port or without', async () => {
     await fill('198.18.0.7')
-    for (const from of ['198.18.0.7', '::ffff:198.18.0.7', '::ffff:c612:7', '0:0:0:0:0:ffff:c612:7'])
+    for (const from of [
+      '198.18.0.7',
+      '::ffff:198.18.0.7',
+      '::ffff:c612:7',
+      '0:0:0:0:0:ffff:c612:7',
+      '198.18.0.7:50123',
+      '[::ffff:c612:7]:443',
+    ])
       expect((await guess(names(1)[0] ?? '', from)).body.message).toBe(refusalFrom('198.18.0.7'))
     const [email = ''] = await users(1)
     expect((await signIn(email, '::ffff:c612:8')).status).toBe(200)

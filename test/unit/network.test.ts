@@ -24,6 +24,13 @@ describe('the network of an address', () => {
     ['::ffff:0:203.0.113.7', '0:0:0:0::/64'],
     ['0:0:ffff:cb00:7107::', '0:0:ffff:cb00::/64'],
     ['::ffff:0:0:0:0', '0:0:0:ffff::/64'],
+    // Some proxies pass on the port of the connection, too.
+    ['203.0.113.7:50123', '203.0.113.7'],
+    ['[2001:db8:1:2::9]:50123', '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::9]', '2001:db8:1:2::/64'],
+    ['[fe80::1%eth0]:80', 'fe80:0:0:0::/64'],
+    ['[::ffff:203.0.113.7]:80', '203.0.113.7'],
+    ['203.0.113.7:', '203.0.113.7:'],
     // A proxy may send anything.
     ['unknown', 'unknown'],
     ['', ''],
@@ -52,12 +59,13 @@ test.each([
   expect(siteOf(ip)).toBe(site)
 })
 
-test('an address is stored without the notation of the socket, and any other text is not', () => {
-  expect(['::ffff:10.0.0.1', '::ffff:a00:1', 'fe80::1%eth0', '2001:db8::1'].map(storedAddress)).toEqual([
+test('an address is stored without the notation of the socket and the port, and any other text is not', () => {
+  expect(['::ffff:10.0.0.1', '::ffff:a00:1', '10.0.0.1:80', '[fe80::1%eth0]:80', '2001:db8::1'].map(storedAddress)).toEqual([
+    '10.0.0.1',
     '10.0.0.1',
     '10.0.0.1',
     'fe80::1',
     '2001:db8::1',
   ])
-  expect(['unknown', '10.0.0.1, 10.0.0.2', '10.0.0.1:80', '', null, undefined].map(storedAddress)).toEqual(Array(6).fill(null))
+  expect(['unknown', '10.0.0.1, 10.0.0.2', '10.0.0.1:http', '', null, undefined].map(storedAddress)).toEqual(Array(6).fill(null))
 })

@@ -1,14 +1,18 @@
 /** Addresses of callers, as limits and lists of sessions need them. */
 import { isIP, isIPv6 } from 'node:net'
 
-/** The address without a zone; an IPv4 address that is written as IPv6 (RFC 4291, 2.5.5.2) in its own notation. */
+/** The address without a zone and a port; an IPv4 address that is written as IPv6 (RFC 4291, 2.5.5.2) in its own notation. */
 export function plainAddress(ip: string): string {
-  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  const [, inBrackets, beforePort] = WITH_PORT.exec(ip) ?? []
+  const address = (inBrackets ?? beforePort ?? ip).replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
   if (!/^[0:]+:ffff:/i.test(address) || !isIPv6(address)) return address
   const [a, b, c, d, e, mark, high = 0, low = 0] = groupsOf(address)
   if (a || b || c || d || e || mark !== 0xffff) return address
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
+
+/** As some proxies write X-Forwarded-For. With the port each connection would count as another caller. */
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/
 
 /** The address as it is stored and shown; null for anything else, because a proxy that is trusted too far can pass on any text. */
 export function storedAddress(ip: string | null | undefined): string | null {
