@@ -67,5 +67,5 @@ export function numberOf(text: string): number | bigint | string {
   if (text === '' || Number.isNaN(number)) return text
   if (Number.isSafeInteger(number)) return number
   if (/^-?\d+$/.test(text)) return BigInt(text)
-  return Number.isFinite(number) ? Number(number.toPrecision(15)) : ''
+  return Number.isFinite(number) ? Number(number.toPrecision(15)) : text
 }

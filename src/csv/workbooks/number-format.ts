@@ -93,7 +93,9 @@ function durationText(pieces: readonly string[], days: number): string {
     if (/^(h+|m+|s+)$/i.test(piece)) return unit(piece, false)
     return /^\.0+$/.test(piece) ? `.${String(ticks % 10 ** decimals).padStart(decimals, '0')}` : literalText(piece)
   })
-  return `${days < 0 && ticks > 0 ? '-' : ''}${text.join('').trim()}`
+  const shown = text.join('').trim()
+  // The section of negative numbers may write the sign itself, or brackets for it.
+  return days < 0 && ticks > 0 && !/^[-(]/.test(shown) ? `-${shown}` : shown
 }
 
 /** What a piece of a format shows that is no part of the value. */
