@@ -219,6 +219,21 @@ describe('a row', () => {
   })
 
   test.each<[string, string, string]>([
+  test('that begin or end with Ctrl-Z come back from an export', async () => {
+    const account = await app.account()
+    const rows = [
+      { key: '\x1a', note: 'one' },
+      { key: 'two', note: 'y\x1a' },
+    ]
+    const fields = ['Key', 'Note'].map((name) => ({ name, type: 'text' }))
+    const { id, path } = await makeTable(app, account, { fields, records: rows })
+    const view = { name: 'Notes', type: 'grid', config: { columns: ['key', 'note'] } }
+    const { body } = await app.as(account.owner).post(`${path}/views/create`, view)
+    const file = (await app.as(account.owner).get(`${path}/export.csv?view_id=${body.id}`)).body
+    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: 2 })
+    expect(await recordsOf(account, id)).toMatchObject([...rows, ...rows])
+  })
+
     ['more values than the header has', 'Key,Count\nx,2\ny,4,5\n', 'row 3: has 3 cells, the header has 2'],
     ['words above the header', 'Report of March\nKey,Count\nx,2\n', 'row 2: has 2 cells, the header has 1'],
     [

@@ -15,10 +15,11 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-/** Cells with leading or trailing blanks are quoted, too, because some readers trim them. */
-export const csvCell = (text: string): string => (NEEDS_QUOTES.test(text) ? quoted(text) : text)
+/** Cells with leading or trailing blanks are quoted, too, because some readers trim them. Ctrl-Z at the beginning of a line ends a file. */
+export const csvCell = (text: string): string => (NEEDS_QUOTES.test(text) || text.startsWith(CTRL_Z) ? quoted(text) : text)
 
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
+const CTRL_Z = '\x1a'
 
 const quoted = (text: string) => `"${quotedPart(text)}"`
 
