@@ -65,6 +65,7 @@ describe('the separator', () => {
     ['is what the first line names', 'sep=;\nOne;Two, more\na;2\n', ['One', 'Two, more'], ['a', 2]],
     ['is what the first line names in quotes', '\uFEFF"sep=|"\r\nOne|Two\r\na|2\r\n', ['One', 'Two'], ['a', 2]],
     ['is a sign of its own that the first line names', 'sep=^\nOne^Two\na,b^2\n', ['One', 'Two'], ['a,b', 2]],
+    ['is what the first line names, filled to the width of the header', 'sep=;;;\nOne;Two, more\na;2\n', ['One', 'Two, more'], ['a', 2]],
     ['is a tab that the first line names', 'sep=\t\nOne\tTwo\na\t2\n', ['One', 'Two'], ['a', 2]],
   ])('%s', async (_, file, names, first) => {
     const { names: found, rows } = await tableOf(file)

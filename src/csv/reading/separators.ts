@@ -60,8 +60,8 @@ function endOfSample(begun: string): number {
   return count && end > SAMPLE ? end : Math.min(begun.length, count ? SAMPLE : MAX_FIRST_ROW)
 }
 
-/** A line before the header that names the separator, as Excel reads and writes it. */
-const NAMED = /^\uFEFF?"?sep=([^\p{L}\p{N}\s"]|\t)"?(\r\n|\n|\r)/iu
+/** A line before the header that names the separator, as Excel reads and writes it. Some programs fill it to the width of the header. */
+const NAMED = /^\uFEFF?"?sep=([^\p{L}\p{N}\s"]|\t)"?\1* *(\r\n|\n|\r)/iu
 
 /** @returns the separator, and the length of the line; undefined for a file whose first line names none */
 export function namedSeparator(sample: string): { separator: Separator; length: number } | undefined {
