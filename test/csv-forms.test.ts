@@ -297,6 +297,15 @@ describe('the encoding', () => {
       ['José', 'Orléans'],
       'windows-1252',
     ],
+    [
+      'UTF-8, whatever name of ASCII a program sends',
+      Buffer.from('a,b\né,ü\n'),
+      '',
+      'text/csv; charset=ascii',
+      ['a', 'b'],
+      ['é', 'ü'],
+      'UTF-8',
+    ],
     ['no charset over a mark', Buffer.from('\uFEFFa,b\né,ü\n'), '', 'text/csv; charset=windows-1251', ['a', 'b'], ['é', 'ü'], 'UTF-8'],
   ])('is that of %s', async (_, bytes, query, type, names, first, encoding) => {
     const { names: found, rows } = await tableOf(bytes, query, type)

@@ -22,12 +22,11 @@ export interface SaidEncoding {
   charset?: string | undefined
 }
 
-/** Labels that programs send whatever they send. */
-const HINTS: ReadonlySet<string> = new Set(['utf-8', 'us-ascii'])
+/** Labels of UTF-8 and of ASCII, which programs send whatever they send. */
+const HINTS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'ansi_x3.4-1968'])
 
 /** The label of a charset that decides; undefined for one that is only a hint. */
-export const decidingCharset = (charset: string): string | undefined =>
-  HINTS.has(charset.toLowerCase().replace(/^utf8$/, 'utf-8')) ? undefined : charset
+export const decidingCharset = (charset: string): string | undefined => (HINTS.has(charset.toLowerCase()) ? undefined : charset)
 
 /** True for the labels of the Encoding Standard that can be read. */
 export function isEncoding(label: string): boolean {
