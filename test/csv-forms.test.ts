@@ -333,11 +333,34 @@ describe('the encoding', () => {
     ['Japanese', SHIFT_JIS, 'shift_jis'],
     ['Russian', CYRILLIC, 'windows-1251'],
     ['Russian in KOI8', KOI8, 'koi8-r'],
+    ['Greek', hex('fcedefece12cf0fcebe70acddfeaeff22cc1e8deede10a'), 'windows-1253'],
+    ['Hebrew', hex('6e616d652c636974790a44617669642ce7e9f4e40a'), 'windows-1255'],
+    ['Arabic', hex('c7e1c7d3e32cc7e1e3cfede4c90ac3cde3cf2cc7e1dec7e5d1c90a'), 'windows-1256'],
+    ['Thai', hex('aad7e8cd2ce0c1d7cda70acac1aad2c22ca1c3d8a7e0b7be0a'), 'windows-874'],
+    ['Polish', hex('6e616d652c636974790a416e6e612ca3f3649f0a4c6563682c4b72616bf3770a'), 'windows-1250'],
+    ['Turkish', hex('61642cfe656869720a4179fe652cdd7374616e62756c0ac761f06c612c49f064fd720a'), 'windows-1254'],
+    [
+      'Turkish beside an accent',
+      hex('61642c73656869720a47fc6c2c4d75f06c610a49fefd6c2c45736b69fe656869720a4179fe652c49f064fd720a52656ee92c4261f063fd6c61720a'),
+      'windows-1254',
+    ],
+    ['Korean', hex('6e616d652c636974790a4b696d2cbcadbfef0a4c65652cbacebbea0a'), 'euc-kr'],
   ])('that nobody named is not windows-1252 for words in %s, and the answer names the likely ones', async (_, bytes, label) => {
     const account = await app.account()
     const { status, body } = await newTable(account, bytes)
     expect([status, body.message]).toEqual([400, expect.stringContaining(label)])
     expect((await app.as(account.owner).get(`/api/space/${account.space}/tables/list`)).body).toEqual([])
+  })
+
+  test.each<[string, string]>([
+    ['Spanish', 'nombre,ciudad\nJosé,Málaga\nÍñigo,A Coruña\n'],
+    ['French', 'prénom,ville\nFrançois,Orléans\nLoïc,Nîmes\n'],
+    ['German', 'Name,Stadt\nJürgen,Köln\nBärbel,Gießen\n'],
+    ['Icelandic', 'nafn,borg\nÞórður,Ísafjörður\nGuðrún,Hafnarfjörður\n'],
+    ['Faroese', 'navn,býur\nJógvan,Tórshavn\nSúsanna,Norðskáli\n'],
+    ['Portuguese', 'nome,cidade\nJoão,São Paulo\nConceição,Brasília\n'],
+  ])('that nobody named is windows-1252 for words in %s', async (_, file) => {
+    expect(await dryRun(Buffer.from(file, 'latin1'))).toMatchObject({ encoding: 'windows-1252' })
   })
 
   test('that is not valid is refused', async () => {

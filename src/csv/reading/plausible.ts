@@ -20,7 +20,7 @@ const MOST_NAMES = 3
 export function likelyEncodings(bytes: Buffer, western: string | undefined): string[] {
   const seen = bytes.subarray(0, LOOKED_AT)
   if (seen.filter((byte) => byte > 0x7f).length < FEWEST_BYTES) return []
-  const odd = western === undefined ? 1 : oddShare(western.slice(0, LOOKED_AT), WESTERN)
+  const odd = western === undefined ? 1 : oddShare(western.slice(0, LOOKED_AT), westernAlphabets(western.slice(0, LOOKED_AT)))
   if (odd <= ODD_SHARE) return []
   const single = SINGLE_BYTE.flatMap(([label, alphabets]) => {
     const text = decoded(label, seen)
@@ -50,8 +50,9 @@ function decoded(label: string, bytes: Buffer): string | undefined {
 /** The letters beyond ASCII of languages. A word has letters of one of them. */
 const WESTERN = [
   ...['àâæçéèêëîïôœùûüÿ', 'äöüß', 'áéíóúñü', 'áâãàçéêíóôõúü', 'àèéìòùî', 'áéíóúëïöüèêç', 'æøåéèêóòôüäö', 'åäöéüàšžñ'],
-  ...['áðéíóúýþæö', 'àçèéíïòóúü', 'äõöüšž', 'âêîôûïáëö', 'çë', 'áéíóúýäôšž'],
+  ...['àçèéíïòóúü', 'äõöüšž', 'âêîôûïáëö', 'çë', 'áéíóúýäôšž'],
 ]
+const ICELANDIC = ['áðéíóúýþæö', 'áðíóúýæø']
 const CENTRAL = ['áčďéěíňóřšťúůýž', 'áäčďéíĺľňóôŕšťúýž', 'ąćęłńóśźż', 'áéíóöőúüű', 'ăâîşţșț', 'čćđšž', 'äöüß', 'çë']
 const TURKISH = ['çğıiöşüâîû']
 const BALTIC = ['ąčęėįšųūž', 'āčēģīķļņšūž', 'äõöüšž']
@@ -178,6 +179,12 @@ function isOddLatin(letters: readonly string[], alphabets: readonly string[]): b
   if (letters.length > 2 && beyond.length === letters.length) return true
   if (ODD_PAIRS.test(letters.join(''))) return true
   return beyond.length > 0 && !alphabets.some((alphabet) => beyond.every((letter) => alphabet.includes(letter)))
+}
+
+/** The letters ğ, ş and ı of Turkish are ð, þ and ý in windows-1252. Icelandic and Faroese have about as many acutes. */
+function westernAlphabets(text: string): readonly string[] {
+  const [own, others] = [/[ðþý]/giu, /[áéíóúæ]/giu].map((letters) => text.match(letters)?.length ?? 0)
+  return 4 * (others ?? 0) >= (own ?? 0) ? [...WESTERN, ...ICELANDIC] : WESTERN
 }
 
 const COMMON_LETTERS = /[оеаинтсрвлкмдпуєіαοιετσνηυρπκאהויברלمالينرتةนรอากเงว]/giu
