@@ -219,7 +219,6 @@ describe('a row', () => {
     ])
   })
 
-  test.each<[string, string, string]>([
   test('that begin or end with Ctrl-Z come back from an export', async () => {
     const account = await app.account()
     const rows = [
@@ -235,6 +234,7 @@ describe('a row', () => {
     expect(await recordsOf(account, id)).toMatchObject([...rows, ...rows])
   })
 
+  test.each<[string, string, string]>([
     ['more values than the header has', 'Key,Count\nx,2\ny,4,5\n', 'row 3: has 3 cells, the header has 2'],
     ['words above the header', 'Report of March\nKey,Count\nx,2\n', 'row 2: has 2 cells, the header has 1'],
     [
