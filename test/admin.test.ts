@@ -98,10 +98,10 @@ test('a table is exported as CSV and imported again beside the service, and a re
   expect(lines.length).toBe(2_502)
   expect(lines[2_500]).toMatch(/^2500,N 2499,2499,/)
 
-  writeFileSync(file, 'Name,Amount\nx,1\ny,two\nz\n')
+  writeFileSync(file, 'Name,Amount\nx,1\ny,two\nz,3,four\n')
   const refused = await admin(['import', '--table', String(table), file])
   expect(refused.code).toBe(1)
-  expect(refused.stderr).toContain('Nothing was imported\nrow 3, Amount: must be a number\nrow 4: has 1 cell, the header has 2\n')
+  expect(refused.stderr).toContain('Nothing was imported\nrow 3, Amount: must be a number\nrow 4: has 3 cells, the header has 2\n')
   const counted = await call(service.url, `/api/table/${table}/records/count`, { key, body: {} })
   expect(counted.body.count).toBe(2_500)
   expect(await refusal(['export', '--table', '999999', join(own.dataDir, 'none.csv')])).toBe('There is no table 999999')

@@ -30,7 +30,7 @@ test('a table too small for indexes is created, and the selected cases are measu
     ['| open and due, newest due first'],
     ['| page 100 by cursor'],
   ])
-  expect(rows.at(-1)).toMatch(/^\| page 100 by cursor \| 2 \| \d+ \| \d+ \| \d+\.\d\d \| 0\.8(, missed)? \|/)
+  expect(rows.at(-1)).toMatch(/^\| page 100 by cursor \| 2 \| \d+ \| \d+ \| \d+\.\d\d \| 1\.4(, missed)? \|/)
 
   const refused = await bench(...kept, '--records', '2000')
   expect(refused).toEqual({ code: 1, stdout: '', stderr: `--records 2000: the data in ${own.dataDir} were made with 1000\n` })
