@@ -39,6 +39,9 @@ test.each<[string, boolean]>([
 describe('the subject of an automatic reply', () => {
   test.each([
     'Out of office',
+    'OTOMATİK YANIT: teklif',
+    'Jawapan automatik: Our offer',
+    'Tự động trả lời: Our offer',
     'Out of Office: back on Monday',
     'out of the office – Ann Lee',
     'Out of Office AutoReply: Our offer',
@@ -132,6 +135,16 @@ test.each<[string, boolean]>([
   ['Returned mail: see transcript for details', false],
   ['Reply: see the manual', false],
   ['Undeliverable: Re: Our offer', false],
+  ['НА: наш вопрос', true],
+  ['Ответ: вопрос', true],
+  ['Trả lời: Our offer', true],
+  ['Válasz: Our offer', true],
+  ['ตอบกลับ: Our offer', true],
+  ['إعادة توجيه: عرض', true],
+  ['ΠΡΘ: Our offer', true],
+  ['Svar: Our offer', true],
+  ['Svarta stolar: Our offer', false],
+  ['Delivery Status: failed', false],
   ['Our offer', false],
   ['', false],
 ])('the subject "%s" is that of an answer: %s', (subject, expected) => {

@@ -47,8 +47,8 @@ const PHRASES = `
   automatická odpověď|automatická odpoveď|mimo kancelář|mimo kanceláriu
   automatikus válasz|házon kívül|răspuns automat|automatski odgovor|аутоматски одговор|автоматски одговор|samodejni odgovor
   автоматический ответ|автоответ|автоматична відповідь|автовідповідь|автоматичен отговор|аўтаматычны адказ
-  αυτόματη απάντηση|otomatik (yanıt|cevap)|automātisk[aā] atbilde|automatinis atsakymas|përgjigje automatike
-  (thư )?trả lời tự động|balasan (otomatis|automatik)|(การ)?ตอบกลับอัตโนมัติ|स्वचालित (उत्तर|जवाब)
+  αυτόματη απάντηση|otomatik (yan[ıi]t|cevap)|automātisk[aā] atbilde|automatinis atsakymas|përgjigje automatike
+  (thư )?trả lời tự động|(balasan|jawapan) (otomatis|automatik)|tự động trả lời|(การ)?ตอบกลับอัตโนมัติ|स्वचालित (उत्तर|जवाब)
   (ال)?رد (ال)?تلقائي|(מענה|תשובה) אוטומטית?|پاسخ خودکار
   自動(応答|返信)|自动(答复|回复|应答)|自動(回覆|回復|答覆|回應)|자동 ?(응답|회신|답장)`
 const TAGS = String.raw`(\[[^\[\]]{1,40}\]\s*){0,3}`
@@ -95,7 +95,8 @@ export const hasNullSender = (headers: Header[]): boolean =>
 const ANSWER_MARKS = `
   re|aw|antw|antwort|sv|vs|vl|odp|odpověď|rif|rép|res|r|ynt|vá|atb|ats|odg|bls|balas|tl|απ|σχετ|отв|відп|
   fwd?|wg|tr|rv|enc|i|pd|doorst|vb|videresendt|továbbítás|ilt|пересл|пд|
-  回复|回覆|答复|答覆|转发|轉寄|返信|転送|회신|답장|전달|תגובה|השב|רד|رد`
+  на|ответ|válasz|răsp|răspuns|svar|vastaus|respuesta|resposta|risposta|yml|fs|trs|πρθ|trả\\slời|ตอบ|ตอบกลับ|
+  回复|回覆|答复|答覆|转发|轉寄|返信|転送|회신|답장|전달|תגובה|השב|הועבר|רד|رد|إعادة\\sتوجيه|پاسخ`
 const ANSWER = new RegExp(
   String.raw`^${TAGS}(${folded(ANSWER_MARKS).replaceAll(/\s+/g, '')})\.?\s*(\[\d+\]|\(\d+\)|\^\d+|\*\d+)?\s*:`,
   'iu',
