@@ -146,3 +146,8 @@ test.each([
   await parseMail(Buffer.from(header))
   expect(process.cpuUsage(start).user / 1_000).toBeLessThan(4_000)
 })
+
+test.each(['base64', 'hex', 'quoted-printable', 'binary'])('a set that is named as the encoding %s is none', async (name) => {
+  const { visibleText } = await parseMail(Buffer.from(`Content-Type: text/plain; charset=${name}\r\n\r\nSee you on 3 März`))
+  expect(visibleText).toBe('See you on 3 März')
+})

@@ -17,7 +17,7 @@ export interface Charset {
 
 /** Names that say nothing about the bytes from 128 on. */
 const SAYS_NOTHING =
-  /^(us)?ascii(8bit)?$|^ansi(x34)?(1968|1986)?$|^iso646|^(cp|ibm)367$|^20127$|unknown|userdefined|^[78]bit$|^binary$|^none$/
+  /^(us)?ascii(8bit)?$|^ansi(x34)?(1968|1986)?$|^iso646|^(cp|ibm)367$|^20127$|unknown|userdefined|^[78]bit$|^(binary|base64|hex|quotedprintable|none)$/
 
 /** The names without spaces and punctuation, and without the year of a standard. Others are named by number. */
 const ALIASES: Record<string, string> = {
