@@ -86,9 +86,7 @@ export class ValuesTooLong extends DeliveryError {
 export function resolveInHtml(template: string, fields: FieldTexts): Resolved {
   return resolving('body', fields, (resolve) =>
     template.replace(LINK_OR_TOKEN, (_, url: string | undefined, given = '') =>
-      url === undefined
-        ? resolve(given, inHtml)
-        : ` href="${url.replace(TOKEN, (__, token, at) => resolve(token, partOfUrl(url.slice(0, at))))}"`,
+      url === undefined ? resolve(given, inHtml) : ` href="${resolvedInUrl(url, resolve)}"`,
     ),
   )
 }
@@ -97,17 +95,26 @@ const LINK_OR_TOKEN = new RegExp(` href="([^"]*)"|${TOKEN.source}`, 'gi')
 
 const inHtml = ({ text }: Value): string => escapeHtml(text).replace(/\r\n|\r|\n/g, '<br />\n')
 
-/** How a value becomes a part of a link. @param before what stands in front of it in the link */
-function partOfUrl(before: string): (value: Value) => string {
-  return ({ text, isForUrl }) => escapeHtml(isForUrl ? text : inUrl(before.trim(), text.toWellFormed()))
-}
+/** The beginnings of links in which an address to write to is, and a host with its port. */
+const RECIPIENTS = /^\s*(mailto|tel|sms):[^?]*/i
+const HOST = /^\s*[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
-function inUrl(before: string, text: string): string {
-  // A value at the start is a URL by itself. What is escaped in it stays so.
-  if (!before) return encodeURI(text.trim()).replace(/%25(?=[0-9a-f]{2})/gi, '%')
-  const part = encodeURIComponent(text)
-  if (/^(mailto|tel|sms):[^?]*$/i.test(before)) return part.replaceAll('%40', '@').replaceAll('%2B', '+')
-  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*$/i.test(before) ? part.replaceAll('%3A', ':') : part
+const RUNS = /^\s*(javascript|vbscript|data):/i
+
+function resolvedInUrl(url: string, resolve: Resolve): string {
+  const start = url.search(/\S/)
+  const recipientsEnd = RECIPIENTS.exec(url)?.[0].length ?? 0
+  const hostEnd = HOST.exec(url)?.[0].length ?? 0
+  const encoded = (text: string, at: number) => {
+    // A value at the start is a URL by itself, unless it would run in the reader's program. What is escaped in it stays so.
+    if (at <= start && !RUNS.test(text)) return encodeURI(text.trim()).replace(/%25(?=[0-9a-f]{2})/gi, '%')
+    const part = encodeURIComponent(text)
+    if (at <= recipientsEnd) return part.replaceAll('%40', '@').replaceAll('%2B', '+')
+    return at <= hostEnd ? part.replaceAll('%3A', ':') : part
+  }
+  return url.replace(TOKEN, (_, token: string, at: number) =>
+    resolve(token, ({ text, isForUrl }) => escapeHtml(isForUrl ? text : encoded(text.toWellFormed(), at))),
+  )
 }
 
 /** Resolves the tokens in a subject. Line breaks in values become spaces: they could start another header line. @throws ValuesTooLong */

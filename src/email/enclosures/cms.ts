@@ -83,19 +83,19 @@ class BerReader {
 
   /** The octets of a string, which may be in pieces. */
   octets(): Buffer {
-    const pieces: Buffer[] = []
-    this.#collect(pieces, 0)
-    return Buffer.concat(pieces)
+    const octets = new Octets(this.#bytes.byteLength - this.#at)
+    this.#collect(octets, 0)
+    return octets.collected
   }
 
-  #collect(pieces: Buffer[], depth: number): void {
+  #collect(octets: Octets, depth: number): void {
     const { tag, length } = this.#header()
     if ((tag & ~IS_CONSTRUCTED) !== OCTETS) throw new NotCms()
     if (!(tag & IS_CONSTRUCTED)) {
       if (length === undefined) throw new NotCms()
-      pieces.push(this.#take(length))
-    } else if (length === undefined) this.#untilEnd(tag, depth, () => this.#collect(pieces, depth + 1))
-    else for (const end = this.#at + length; this.#at < end; ) this.#collect(pieces, depth + 1)
+      octets.add(this.#take(length))
+    } else if (length === undefined) this.#untilEnd(tag, depth, () => this.#collect(octets, depth + 1))
+    else for (const end = this.#at + length; this.#at < end; ) this.#collect(octets, depth + 1)
     if (depth > MAX_DEPTH) throw new NotCms()
   }
 
@@ -127,5 +127,23 @@ class BerReader {
     if (bytes.byteLength < length) throw new NotCms()
     this.#at += length
     return bytes
+  }
+}
+
+/** The octets of a string that has come in pieces, of which there may be millions. */
+class Octets {
+  readonly #bytes: Buffer
+  #length = 0
+
+  constructor(most: number) {
+    this.#bytes = Buffer.alloc(most)
+  }
+
+  add(piece: Buffer): void {
+    this.#length += piece.copy(this.#bytes, this.#length)
+  }
+
+  get collected(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
   }
 }

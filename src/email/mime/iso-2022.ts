@@ -117,6 +117,17 @@ export function decodeHz(bytes: Uint8Array): string {
   return text.whole()
 }
 
+type Decoder = InstanceType<typeof TextDecoder>
+
+const decoders = new Map<string, Decoder>()
+
+/** A text may change between sets at each letter, and a decoder takes long to begin. */
+function decoderOf(label: string): Decoder {
+  const decoder = decoders.get(label) ?? new TextDecoder(label)
+  decoders.set(label, decoder)
+  return decoder
+}
+
 /** Letters of several sets, decoded by runs. */
 class LetterRuns {
   readonly #texts: string[] = []
@@ -138,7 +149,7 @@ class LetterRuns {
 
   #finish(): void {
     const run = this.#bytes.subarray(0, this.#length)
-    this.#texts.push(this.#letters ? new TextDecoder(this.#letters.label).decode(run) : run.toString('latin1'))
+    this.#texts.push(this.#letters ? decoderOf(this.#letters.label).decode(run) : run.toString('latin1'))
     this.#length = 0
   }
 }

@@ -48,8 +48,8 @@ export class MessageParser extends Parser {
   readonly #depth: number
   /** True if only the tree of parts is wanted. */
   readonly #isTree: boolean
-  /** The lines of a header that have yet to be read, and the position behind them. */
-  #header: { lines: Uint8Array[]; end: number } = { lines: [], end: 0 }
+  /** The lines of a header, how many of them were read, and the position behind them. */
+  #header: { lines: Uint8Array[]; read: number; end: number } = { lines: [], read: 0, end: 0 }
   /** Where the last line begins. */
   #lastLine: number | undefined
   #charset: { name: string | undefined } | undefined
@@ -71,14 +71,15 @@ export class MessageParser extends Parser {
 
   #headerLine(): Line {
     const { av, readPos } = this
-    if (!this.#header.lines.length) {
+    if (this.#header.read === this.#header.lines.length) {
       const { lines, end, isEnded } = headerBlock(av, readPos, () => this.#charsetOfText())
-      this.#header = { lines: isEnded ? [...lines, EMPTY_LINE] : lines, end }
+      this.#header = { lines: isEnded ? [...lines, EMPTY_LINE] : lines, read: 0, end }
     }
-    const bytes = this.#header.lines.shift()
+    const bytes = this.#header.lines[this.#header.read]
     if (!bytes) return super.readLine()
+    this.#header.read++
     // The loop of postal-mime ends at the end of the message, so the position stays until all lines are read.
-    if (!this.#header.lines.length) this.readPos = this.#header.end
+    if (this.#header.read === this.#header.lines.length) this.readPos = this.#header.end
     return { bytes, done: this.readPos >= av.length }
   }
 

@@ -15,19 +15,20 @@ export interface OtherTexts {
 /** The leaves that are shown. A text that was made for this gets its place in the tree; a form of the body without words is left out. */
 export async function textsToShow(root: MimeNode, others: OtherTexts): Promise<ReadonlySet<MimeNode>> {
   const leaves = leavesOf(root)
-  const shown = withoutBlankForms(leaves.filter(isShown))
-  const isComplete = others.made.length === 0 && !leaves.some((leaf) => !shown.includes(leaf) && isReadable(leaf))
-  if (isComplete || shown.some(hasWordsIn)) return new Set(shown)
+  const shown = new Set(withoutBlankForms(leaves.filter(isShown)))
+  const isComplete = others.made.length === 0 && !leaves.some((leaf) => !shown.has(leaf) && isReadable(leaf))
+  if (isComplete || [...shown].some(hasWordsIn)) return shown
+  const all = new Set(leaves)
   for (const form of FORMS) {
     const found = (await form({ root, leaves, ...others })).filter(hasWordsIn)
     if (!found.length) continue
     for (const leaf of found) {
-      if (!leaves.includes(leaf)) leaf.parentNode?.childNodes.push(leaf)
+      if (!all.has(leaf)) leaf.parentNode?.childNodes.push(leaf)
       if (!isText(leaf)) makePlain(leaf)
     }
     return new Set([...shown, ...found])
   }
-  return new Set(shown)
+  return shown
 }
 
 function makePlain(leaf: MimeNode): void {
@@ -45,16 +46,11 @@ function isNamed(node: MimeNode): boolean {
 
 /** Takes away plain texts without words beside HTML that has some. */
 function withoutBlankForms(shown: MimeNode[]): MimeNode[] {
-  const blank = shown.filter(
-    (leaf) => typeOf(leaf) === 'text/plain' && !hasWords(textOf(leaf)) && shown.some((other) => isOtherForm(leaf, other)),
-  )
+  const withHtml = new Set(shown.filter((leaf) => typeOf(leaf) === 'text/html' && formsAround(leaf) && hasWordsIn(leaf)).map(formsAround))
+  const isBlank = (leaf: MimeNode) => typeOf(leaf) === 'text/plain' && withHtml.has(formsAround(leaf)) && !hasWords(textOf(leaf))
+  const blank = new Set(withHtml.size ? shown.filter(isBlank) : [])
   for (const leaf of blank) leaf.content = null
-  return shown.filter((leaf) => !blank.includes(leaf))
-}
-
-function isOtherForm(leaf: MimeNode, other: MimeNode): boolean {
-  const forms = formsAround(leaf)
-  return typeOf(other) === 'text/html' && forms !== undefined && forms === formsAround(other) && hasWordsIn(other)
+  return shown.filter((leaf) => !blank.has(leaf))
 }
 
 function formsAround(node: MimeNode): MimeNode | undefined {

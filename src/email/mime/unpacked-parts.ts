@@ -18,7 +18,7 @@ export function unpackTnef(node: MimeNode): MimeNode | undefined {
   const tnef = isTnef(content) ? readTnef(content) : undefined
   if (!tnef) return undefined
   if (tnef.isWhole) node.content = null
-  node.childNodes.push(...tnef.files.map((file) => madeLeaf(node, file)))
+  node.childNodes = [...node.childNodes, ...tnef.files.map((file) => madeLeaf(node, file))]
   return tnef.text ? madeLeaf(node, { type: 'text/plain', charset: 'utf-8', content: Buffer.from(tnef.text) }) : undefined
 }
 
@@ -28,6 +28,6 @@ const isResourceFork = (node: MimeNode): boolean => typeOf(node) === 'applicatio
 export function withoutResourceForks({ contentType, childNodes }: MimeNode): MimeNode[] {
   const files = childNodes.filter((child) => !isResourceFork(child))
   if (/^(x-)?apple-?double$/.test(contentType.multipart || '')) return files.length ? files : childNodes
-  const names = files.map(fileNameOf)
-  return childNodes.filter((child) => !isResourceFork(child) || !names.includes(fileNameOf(child).replace(/^\._|^%/, '')))
+  const names = new Set(files.map(fileNameOf))
+  return childNodes.filter((child) => !isResourceFork(child) || !names.has(fileNameOf(child).replace(/^\._|^%/, '')))
 }

@@ -1,7 +1,8 @@
 /** Reads UTF-8 in which some letters are of another set, as programs leave it that cut a text by bytes or add a footer of their own. */
 
 const UTF_8 = new TextDecoder()
-const WESTERN = new TextDecoder('windows-1252')
+/** The letters of Windows from 128 on, in UTF-8. */
+const WESTERN = Array.from({ length: 128 }, (_, index) => Buffer.from(new TextDecoder('windows-1252').decode(Uint8Array.of(128 + index))))
 
 /** The text. Bytes that are no UTF-8 are read as those of Windows; a letter that is cut at the end is left out. */
 export function decodeUtf8(bytes: Uint8Array): string {
@@ -29,7 +30,7 @@ function mended(bytes: Uint8Array): Uint8Array {
     const length = lengthAt(bytes, at)
     if (length) for (let index = 0; index < length; index++) target[end++] = bytes[at + index] as number
     else if (isCutAt(bytes, at)) break
-    else end += target.write(WESTERN.decode(bytes.subarray(at, at + 1)), end)
+    else for (const byte of WESTERN[(bytes[at] as number) - 128] ?? []) target[end++] = byte
     at += length || 1
   }
   return target.subarray(0, end)

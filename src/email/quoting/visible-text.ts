@@ -189,23 +189,19 @@ const MAX_SIGNATURE = 10
  * the space was lost), and the lines that phones add.
  */
 function withoutSignatures(own: OwnLine[]): string[] {
-  const kept: string[] = []
-  let part: string[] = []
-  for (const line of [...own, CUT]) {
-    if (line !== CUT) part.push(line)
-    else if (part.length) {
-      kept.push(...withoutPhoneLines(withoutSignature(withoutListFooter(part))))
-      part = []
-    }
+  const parts: string[][] = [[]]
+  for (const line of own) {
+    if (line === CUT) parts.push([])
+    else parts.at(-1)?.push(line)
   }
-  return kept
+  return parts.filter(({ length }) => length).flatMap((part) => withoutPhoneLines(withoutSignature(withoutListFooter(part))))
 }
 
 /** The name, the address and the page of a mailing list, which Mailman adds at the end of each mail. */
 function withoutListFooter(lines: string[]): string[] {
   const rule = lines.findLastIndex((line) => /^_{2,}\s*$/.test(line))
   const [name = '', ...others] = lines.slice(rule + 1).filter((line) => line.trim())
-  const isFooter = rule >= 0 && /\smailing list\s*$/i.test(name) && others.every((line) => /^\s*(\S+@\S+|<?https?:\S+)\s*$/.test(line))
+  const isFooter = rule >= 0 && /\smailing list\s*$/i.test(name) && others.every((line) => /^([^\s@]+@\S+|<?https?:\S+)$/.test(line.trim()))
   return isFooter ? lines.slice(0, rule) : lines
 }
 

@@ -187,7 +187,10 @@ function completed(recipient: ReportedRecipient, noticed: ReportedRecipient[]): 
 }
 
 /** `rfc822; Ann@example.org` */
-const addressOf = (value: string | undefined): string | undefined => /([^\s;<>"]+@[^\s;<>"]+)/.exec(value ?? '')?.[1]?.toLowerCase()
+const addressOf = (value: string | undefined): string | undefined => ADDRESS.exec(value ?? '')?.[0]?.toLowerCase()
+
+/** It begins where a word begins, so that the expression does not search a long word from each of its letters. */
+const ADDRESS = /(?<![^\s;<>"])[^\s;<>"]+@[^\s;<>"]+/
 
 const MAX_REFERENCES = 50
 

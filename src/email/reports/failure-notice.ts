@@ -134,9 +134,13 @@ function evidenceOf(text: string): Evidence | null {
 
 /** The words of the server, without what the notice goes on with after an empty line or a rule. */
 function diagnosticIn(text: string): string {
-  const end = /(?<=\S.{24,}?)(\n[ \t]*\n|giving up on|\(in reply to|[-=_*#]{4,})/is.exec(text)
-  return (end ? text.slice(0, end.index) : text).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
+  const least = text.search(/\S/) + LEAST_WORDS
+  const end = text.slice(least).search(END_OF_WORDS)
+  return (end < 0 ? text : text.slice(0, least + end)).replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
 }
+
+const LEAST_WORDS = 25
+const END_OF_WORDS = /\n[ \t]*\n|giving up on|\(in reply to|[-=_*#]{4,}/i
 
 /** The lines of the notice without the returned message below it. */
 export function aboveReturned(text: string): string[] {
