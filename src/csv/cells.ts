@@ -37,10 +37,11 @@ const MIDNIGHT = ' 00:00:00'
  * @returns null if it has the form and is no date
  */
 export function dateText(type: FieldType, text: string, dateForm: DateForm | undefined): string | null {
-  if (type !== 'date' && type !== 'datetime') return text
+  const { dates } = TYPES[type].csv
+  if (!dates) return text
   const read = dateForm?.read(text)
   if (read === undefined || read === null) return read === null ? null : text
-  if (type === 'datetime') return read.includes(' ') ? read : `${read}${MIDNIGHT}`
+  if (dates === 'instant') return read.includes(' ') ? read : `${read}${MIDNIGHT}`
   return read.endsWith(MIDNIGHT) ? read.slice(0, -MIDNIGHT.length) : read
 }
 

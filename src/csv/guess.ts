@@ -57,7 +57,7 @@ function isReadAs(type: FieldType, text: string): boolean {
   return 'value' in read && TYPES[type].parse(read.value, PLAIN, 0).kind === 'cell'
 }
 
-const isDateType = (type: FieldType) => type === 'date' || type === 'datetime'
+const isDateType = (type: FieldType) => TYPES[type].csv.dates !== undefined
 
 class ColumnGuess {
   readonly header: string
@@ -138,7 +138,7 @@ class ColumnGuess {
     const forms = this.filled ? this.#forms.filter(([type]) => !this.#excluded.includes(type)) : []
     // Digits can be a number as well as a date without separators: what the request says decides.
     const form = (this.#formedDates === this.filled && forms.find(([type]) => isDateType(type))) || forms[0]
-    return form?.[0] === 'number' && (this.#isCode || this.#hasVersions) ? undefined : form?.[0]
+    return form && TYPES[form[0]].csv.hasDecimalPoint && (this.#isCode || this.#hasVersions) ? undefined : form?.[0]
   }
 
   /** In 1.9 and 1.10 the zero counts: numbers with different decimals, of which none is whole and one ends with a zero, are versions. */
@@ -156,7 +156,7 @@ class ColumnGuess {
   /** @param name of the field */
   field(name: string): NewField {
     const type = this.#form()
-    if (type) return { name, type, ...(type === 'number' && { decimals: this.#decimals }) }
+    if (type) return { name, type, ...(TYPES[type].csv.hasDecimalPoint && { decimals: this.#decimals }) }
     if (this.#longest > (TYPES.text.maxLength ?? 0) || this.#hasLines) return { name, type: 'long_text' }
     const options = this.#isCode || this.#excluded.includes('select') ? undefined : this.#options()
     return options ? { name, type: 'select', options } : { name, type: 'text' }

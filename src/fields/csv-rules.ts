@@ -28,6 +28,8 @@ export type ReadText = { value: unknown } | { reason: string }
 export interface CsvRule {
   /** True for numbers: a point in the text is a decimal point, although the writer may have meant one between thousands. */
   readonly hasDecimalPoint: boolean
+  /** What of a date a cell holds, if it holds one: it may then be written in the form of dates that the file has. */
+  readonly dates?: 'day' | 'instant'
   /**
    * Returns a function that writes a cell, to be created once for all rows. A text gets an apostrophe where a spreadsheet would take it for
    * a formula; a negative number needs none.

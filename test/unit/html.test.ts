@@ -118,7 +118,7 @@ describe('tokens', () => {
 
   test('tell why they have no value', () => {
     expect(problemOf('gone', fields)).toBe("{{field:gone}}: 'gone' is not a field of this table")
-    expect(problemOf('Name|long', fields)).toBe('{{field:Name|long}}: only |iso can follow the field')
+    expect(problemOf('Name|long', fields)).toBe('{{field:Name|long}}: only |iso or |url can follow the field')
   })
 
   test.each<[string, string[]]>([

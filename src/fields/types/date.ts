@@ -38,7 +38,7 @@ export const date: FieldTypeDefinition = {
   asText: (value) => sql`${value}::text`,
   fromText: (text) => dateIn(trimmed(text)),
   becomes: { datetime: (cell, { place }) => dayStart(cell, place.timeZone), select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
-  csv: UNSHIELDED,
+  csv: { ...UNSHIELDED, dates: 'day' },
 }
 
 function condition({ field, compare, operand }: Condition, { moment }: QueryContext): Sql {

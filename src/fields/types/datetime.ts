@@ -46,7 +46,7 @@ export const datetime: FieldTypeDefinition = {
     select: THROUGH_TEXT,
     multi_select: THROUGH_TEXT,
   },
-  csv: UNSHIELDED,
+  csv: { ...UNSHIELDED, dates: 'instant' },
 }
 
 /** A date stands for its whole local day: `=` means within it, `>` after its end, `<` before its start. */
