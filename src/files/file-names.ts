@@ -1,5 +1,5 @@
 /** Takes folders, control characters and marks of direction out of the names of files. Letters of all writing systems are kept. */
-import { withoutUnseen } from '../platform/http/answers/content-disposition.ts'
+import { withoutUnseen } from '../platform/unseen-characters.ts'
 
 /** The maximum length in bytes of UTF-8, which most file systems have. */
 const MAX_BYTES = 255

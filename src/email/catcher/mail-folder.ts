@@ -3,7 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { addressParser } from 'postal-mime'
 import { ifMissing } from '../../platform/bytes/missing-file.ts'
-import { withoutUnseen } from '../../platform/http/answers/content-disposition.ts'
+import { withoutUnseen } from '../../platform/unseen-characters.ts'
 import { headerValues } from '../headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */

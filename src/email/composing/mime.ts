@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import type Composer from 'nodemailer/lib/mail-composer'
 import type * as MimeFunctions from 'nodemailer/lib/mime-funcs'
 import type Node from 'nodemailer/lib/mime-node'
-import { withoutUnseen } from '../../platform/http/answers/content-disposition.ts'
+import { withoutUnseen } from '../../platform/unseen-characters.ts'
 import type { Mailbox } from '../address.ts'
 import { encodeText } from './text-encoding.ts'
 
