@@ -357,6 +357,7 @@ describe('the encoding', () => {
     ['French', 'prénom,ville\nFrançois,Orléans\nLoïc,Nîmes\n'],
     ['German', 'Name,Stadt\nJürgen,Köln\nBärbel,Gießen\n'],
     ['Icelandic', 'nafn,borg\nÞórður,Ísafjörður\nGuðrún,Hafnarfjörður\n'],
+    ['Icelandic without accents', 'nafn,borg\nSigurður,Hafnarfjörður\nÞorgerður,Alþingi\n'],
     ['Faroese', 'navn,býur\nJógvan,Tórshavn\nSúsanna,Norðskáli\n'],
     ['Portuguese', 'nome,cidade\nJoão,São Paulo\nConceição,Brasília\n'],
   ])('that nobody named is windows-1252 for words in %s', async (_, file) => {

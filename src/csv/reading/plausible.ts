@@ -181,10 +181,14 @@ function isOddLatin(letters: readonly string[], alphabets: readonly string[]): b
   return beyond.length > 0 && !alphabets.some((alphabet) => beyond.every((letter) => alphabet.includes(letter)))
 }
 
-/** The letters ğ, ş and ı of Turkish are ð, þ and ý in windows-1252. Icelandic and Faroese have about as many acutes. */
+/**
+ * The letters ğ, ş and ı of Turkish are ð, þ and ý in windows-1252. Icelandic has þ at the beginning of words and few ý, no ç and no ü, and
+ * about as many letters with an acute as ð and þ.
+ */
 function westernAlphabets(text: string): readonly string[] {
-  const [own, others] = [/[ðþý]/giu, /[áéíóúæ]/giu].map((letters) => text.match(letters)?.length ?? 0)
-  return 4 * (others ?? 0) >= (own ?? 0) ? [...WESTERN, ...ICELANDIC] : WESTERN
+  const count = (letters: RegExp) => text.match(letters)?.length ?? 0
+  const isTurkish = count(/[çüý]|(?<=\p{L})þ/giu) >= 2 && 4 * count(/[áéíóúæ]/giu) < count(/[ðþý]/giu)
+  return isTurkish ? WESTERN : [...WESTERN, ...ICELANDIC]
 }
 
 const COMMON_LETTERS = /[оеаинтсрвлкмдпуєіαοιετσνηυρπκאהויברלمالينرتةนรอากเงว]/giu
