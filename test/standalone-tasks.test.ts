@@ -242,7 +242,9 @@ describe('the caller’s tasks', () => {
     await create(member, { title })
     await create(member, { title: 'Other' })
     for (const include_done of [false, true])
-      expect((await app.as(member).post('/api/tasks/list', { search, include_done })).body).toMatchObject([{ title: title.normalize('NFC') }])
+      expect((await app.as(member).post('/api/tasks/list', { search, include_done })).body).toMatchObject([
+        { title: title.normalize('NFC') },
+      ])
   })
 
   test('may be searched by ASCII letters alone, but for i and k, because no other letters are lowered to ASCII', async () => {
