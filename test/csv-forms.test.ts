@@ -345,6 +345,8 @@ describe('the encoding', () => {
       'windows-1254',
     ],
     ['Korean', hex('6e616d652c636974790a4b696d2cbcadbfef0a4c65652cbacebbea0a'), 'euc-kr'],
+    ['Russian of a Mac', hex('e8ecdf2ce3eef0eee40a8ce0f0e8df2c8ceef1eae2e00a'), 'x-mac-cyrillic'],
+    ['Japanese in narrow letters', hex('6e616d650ad4cfc0de0ac0c5b60a'), 'name its encoding'],
   ])('that nobody named is not windows-1252 for words in %s, and the answer names the likely ones', async (_, bytes, label) => {
     const account = await app.account()
     const { status, body } = await newTable(account, bytes)

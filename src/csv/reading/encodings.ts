@@ -116,11 +116,9 @@ function guessedLabel(bytes: Buffer, isEnd: boolean): string {
     const text = bytes.toString('latin1')
     if (NO_TEXT.test(text)) throw invalid('UTF-8 or windows-1252')
     const others = likelyEncodings(bytes, UNDEFINED.test(text) ? undefined : fromWindows1252(bytes))
-    if (others.length) {
-      throw new AppError(
-        'BAD_REQUEST',
-        `The file is not UTF-8, and makes no words in windows-1252; name its encoding, such as ?encoding=${others.join(' or ')}`,
-      )
+    if (others) {
+      const names = others.length ? `name its encoding, such as ?encoding=${others.join(' or ')}` : 'name its encoding by ?encoding='
+      throw new AppError('BAD_REQUEST', `The file is not UTF-8, and makes no words in windows-1252; ${names}`)
     }
     return 'windows-1252'
   }

@@ -11,17 +11,20 @@ const ODD_SHARE = 0.2
 /** Another encoding is likely if it has at most so many of the odd words. */
 const BETTER = 0.4
 const MOST_NAMES = 3
+/** Text with so many odd words is none in windows-1252, although no other encoding is likely. */
+const HOPELESS_SHARE = 0.5
 
 /**
- * The labels of the encodings that are likelier than windows-1252, the likeliest first; none if the text makes words in it.
+ * The labels of the encodings that are likelier than windows-1252, the likeliest first, perhaps none; undefined if the text may be meant
+ * as windows-1252.
  * @param bytes that are not UTF-8
  * @param western the text in windows-1252; undefined if the bytes have none
  */
-export function likelyEncodings(bytes: Buffer, western: string | undefined): string[] {
+export function likelyEncodings(bytes: Buffer, western: string | undefined): string[] | undefined {
   const seen = bytes.subarray(0, LOOKED_AT)
-  if (seen.filter((byte) => byte > 0x7f).length < FEWEST_BYTES) return []
+  if (seen.filter((byte) => byte > 0x7f).length < FEWEST_BYTES) return undefined
   const odd = western === undefined ? 1 : oddShare(western.slice(0, LOOKED_AT), westernAlphabets(western.slice(0, LOOKED_AT)))
-  if (odd <= ODD_SHARE) return []
+  if (odd <= ODD_SHARE) return undefined
   const single = SINGLE_BYTE.flatMap(([label, alphabets]) => {
     const text = decoded(label, seen)
     return text === undefined ? [] : [{ label, odd: oddShare(text, alphabets), rare: rareShare(text) }]
@@ -32,6 +35,7 @@ export function likelyEncodings(bytes: Buffer, western: string | undefined): str
     return [{ label, odd: uncommon, rare: uncommon }]
   })
   const likely = [...single, ...double].filter((one) => one.odd <= BETTER * odd)
+  if (!likely.length && (western === undefined || odd <= HOPELESS_SHARE)) return undefined
   return likely
     .sort((a, b) => a.odd - b.odd || a.rare - b.rare)
     .slice(0, MOST_NAMES)
@@ -62,6 +66,7 @@ const SINGLE_BYTE: readonly [label: string, alphabets: readonly string[]][] = [
   ['windows-1251', NONE],
   ['koi8-r', NONE],
   ['ibm866', NONE],
+  ['x-mac-cyrillic', NONE],
   ['iso-8859-5', NONE],
   ['macintosh', WESTERN],
   ['windows-1250', CENTRAL],
