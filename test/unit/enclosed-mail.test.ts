@@ -277,6 +277,16 @@ describe('a message in the message', () => {
     expect(Buffer.from(read.attachments[0]?.content ?? []).toString()).toContain('It is signed.')
   })
 
+  test('in UTF-8 (message/global) is named like it', async () => {
+    const parts = '--o\r\n\r\nFrom Carl.\r\n--o\r\nContent-Type: message/global\r\n\r\nSubject: Größe\r\n\r\nIt fits.\r\n--o--'
+    expect(names(await mail('Content-Type: multipart/mixed; boundary=o', parts))).toEqual([['Größe.eml', 'message/global']])
+  })
+
+  test('of a sender without a name is shown with the address', async () => {
+    const { visibleText } = await mail('Content-Type: message/rfc822', 'From: <carl@else.example>\r\nSubject: Size\r\n\r\nIt fits.')
+    expect(visibleText).toBe('From: <carl@else.example>\nSubject: Size\n\nIt fits.')
+  })
+
   test('is also shown if there are no other words', async () => {
     const read = await within('', '')
     expect([read.visibleText, names(read).length]).toEqual(['From: Carl <carl@else.example>\nSubject: Пр/Contract\n\nIt is signed.', 1])

@@ -207,7 +207,7 @@ const addressesOf = (mailboxes: Sender[]): string[] =>
 
 /** The sender's file name; for a message in the message its subject; or else a generated one. */
 function fileName(given: string | null, type: string, content: Uint8Array, index: number): string {
-  const subject = !given && type === 'message/rfc822' ? oneLine(decodeWords(subjectOf(content))).slice(0, 200) : ''
+  const subject = !given && /^message\/(rfc822|global)$/.test(type) ? oneLine(decodeWords(subjectOf(content))).slice(0, 200) : ''
   return mendedName(given || (subject && `${subject.replace(/[/\\:]/g, '-')}.eml`), `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`)
 }
 
@@ -219,6 +219,7 @@ function subjectOf(message: Uint8Array): string {
 
 const EXTENSIONS: Record<string, string> = {
   'message/rfc822': '.eml',
+  'message/global': '.eml',
   'text/calendar': '.ics',
   'text/html': '.html',
   'text/plain': '.txt',

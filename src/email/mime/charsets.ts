@@ -15,9 +15,13 @@ export interface Charset {
   decode(bytes: Uint8Array): string
 }
 
-/** Names that say nothing about the bytes from 128 on. */
-const SAYS_NOTHING =
-  /^(us)?ascii(8bit)?$|^ansi(x34)?(1968|1986)?$|^iso646|^(cp|ibm)367$|^20127$|unknown|userdefined|^[78]bit$|^(binary|base64|hex|quotedprintable|none)$/
+/** Names that say nothing about the bytes from 128 on, and those of encodings. */
+const SAYS_NOTHING = new RegExp(
+  [
+    '^(us)?ascii(8bit)?$|^ansi(x34)?(1968|1986)?$|^iso646|^(cp|ibm)367$|^20127$|unknown|userdefined',
+    '^([78]bit|binary|base64|hex|quotedprintable|none)$',
+  ].join('|'),
+)
 
 /** The names without spaces and punctuation, and without the year of a standard. Others are named by number. */
 const ALIASES: Record<string, string> = {

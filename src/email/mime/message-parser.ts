@@ -219,7 +219,9 @@ async function replace(node: MimeNode, message: Uint8Array): Promise<void> {
 
 /** What is shown above the text of a message in the message. */
 const headingOf = ({ from, date, subject }: Email): string =>
-  [from && `From: ${from.name} <${from.address ?? ''}>`, date && `Date: ${date}`, `Subject: ${subject ?? ''}`].filter(Boolean).join('\n')
+  [from && `From: ${`${from.name} <${from.address ?? ''}>`.trim()}`, date && `Date: ${date}`, `Subject: ${subject ?? ''}`]
+    .filter(Boolean)
+    .join('\n')
 
 /** True for a multipart whose boundary is missing or never occurs, and for a whole message that lost its Content-Type. */
 function isWithoutParts(node: MimeNode, root: MimeNode): boolean {
