@@ -219,9 +219,10 @@ describe('a row', () => {
     ])
   })
 
-  test('that begin or end with Ctrl-Z come back from an export', async () => {
+  test('that are empty, or begin or end with Ctrl-Z, come back from an export', async () => {
     const account = await app.account()
     const rows = [
+      { key: null, note: null },
       { key: '\x1a', note: 'one' },
       { key: 'two', note: 'y\x1a' },
     ]
@@ -230,7 +231,7 @@ describe('a row', () => {
     const view = { name: 'Notes', type: 'grid', config: { columns: ['key', 'note'] } }
     const { body } = await app.as(account.owner).post(`${path}/views/create`, view)
     const file = (await app.as(account.owner).get(`${path}/export.csv?view_id=${body.id}`)).body
-    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: 2 })
+    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: rows.length })
     expect(await recordsOf(account, id)).toMatchObject([...rows, ...rows])
   })
 

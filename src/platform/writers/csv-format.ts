@@ -9,10 +9,10 @@ export const shielded = (text: string): string => (FORMULA.test(text) ? `'${text
 
 export const unshielded = (text: string): string => (SHIELDED.test(text) ? text.slice(1) : text)
 
-/** Returns one line with its line end. A single empty cell is quoted, because readers skip empty lines. */
+/** Returns one line with its line end. The last of empty cells is quoted, because readers skip empty lines and those of separators. */
 export function csvLine(cells: readonly string[]): string {
-  if (cells.length === 1 && cells[0] === '') return '""\r\n'
-  return `${cells.map(csvCell).join(',')}\r\n`
+  const line = cells.map(csvCell).join(',')
+  return `${line}${cells.every((cell) => cell === '') ? '""' : ''}\r\n`
 }
 
 /** Cells with leading or trailing blanks are quoted, too, because some readers trim them. Ctrl-Z at the beginning of a line ends a file. */

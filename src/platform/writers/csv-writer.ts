@@ -7,7 +7,7 @@ const [QUOTE, APOSTROPHE, COMMA, LINE_FEED, RETURN, BLANK] = [34, 39, 44, 10, 13
 const [QUOTES, COMMAS, LINE_FEEDS, RETURNS] = [fourTimes('"'), fourTimes(','), fourTimes('\n'), fourTimes('\r')]
 
 const END_OF_LINE = new BytePiece('\r\n')
-const EMPTY_LINE = new BytePiece('""')
+const EMPTY_CELL = new BytePiece('""')
 const ONE_QUOTE = new BytePiece('"')
 const QUOTE_AND_APOSTROPHE = new BytePiece('"\'')
 
@@ -50,11 +50,17 @@ export class CsvWriter extends ByteWriter {
     this.bytes[this.end++] = COMMA
   }
 
-  /** Ends the line. A line of one empty cell is quoted, because readers skip empty lines. */
+  /** Ends the line. The last of empty cells is quoted, because readers skip empty lines and those of separators. */
   endLine(): void {
-    if (this.end === this.#line) this.piece(EMPTY_LINE)
+    if (this.#isLineEmpty()) this.piece(EMPTY_CELL)
     this.piece(END_OF_LINE)
     this.#line = this.end
+  }
+
+  #isLineEmpty(): boolean {
+    let at = this.#line
+    while (at < this.end && this.bytes[at] === COMMA) at++
+    return at === this.end
   }
 
   override flush(): Buffer {
