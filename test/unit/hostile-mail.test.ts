@@ -37,6 +37,7 @@ test.each<[what: string, raw: Buffer]>([
     'resource forks',
     parts('mixed', [...repeated('Content-Type: application/applefile\n\n', 13_000), ...repeated('Content-Type: a/b\n\n', 20_000)]),
   ],
+  ['blanks in RTF', message('Content-Type: text/rtf', '', `{\\rtf1 a${' '.repeat(1_000_000)}b}`)],
   ['another set at each letter', message('Content-Type: text/plain; charset=iso-2022-jp', '', '\u001b$B$"\u001b(Ba'.repeat(500_000))],
   ['a sender of blanks and brackets', message(`From: ${'a '.repeat(200_000)}${"'<".repeat(100_000)} <ann@x.example>`, '', 'x')],
 ])('%s are read in a time that grows with the message', async (_, raw) => {
@@ -48,6 +49,12 @@ test.each<[what: string, raw: Buffer]>([
 describe('the visible text', () => {
   test('of tens of thousands of lines is all of them', () => {
     expect(visibleText('a\n'.repeat(150_000)).length).toBe(299_999)
+  })
+
+  test('above a heading of many signs is read in a time that grows with the text', () => {
+    const usedMs = cpuTime()
+    expect(visibleText(`Yes\n> Monday, 2 March 2026, 10:12 +03:00 from Ann <${'@'.repeat(190_000)}`)).toBe('Yes')
+    expect(usedMs()).toBeLessThan(MOST_MS)
   })
 
   test('below the name of a mailing list is searched in a time that grows with the text', () => {

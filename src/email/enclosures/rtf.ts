@@ -64,7 +64,9 @@ class RtfReader {
     this.#decode()
     return this.#pieces
       .join('')
-      .replace(/[ \t]+\n/g, '\n')
+      .split('\n')
+      .map((line) => line.trimEnd())
+      .join('\n')
       .trim()
   }
 

@@ -26,7 +26,7 @@ export function visibleText(text: string): string {
 }
 
 /** The heading of mail.ru: `> Monday, 2 March 2026, 10:12 +03:00 from Ann Lee <ann@example.org>:`. */
-const MARKED_HEADING = /^>\s?\p{L}+, [^<>]{6,40} \d{1,2}:\d{2} [+-]\d{2}:\d{2} \p{L}+ [^<>]{0,100}<[^<>\s]+@[^<>\s]+>\s*[:：]\s*$/u
+const MARKED_HEADING = /^>\s?\p{L}+, [^<>]{6,40} \d{1,2}:\d{2} [+-]\d{2}:\d{2} \p{L}+ [^<>]{0,100}<[^<>\s@]+@[^<>\s]+>\s*[:：]\s*$/u
 
 /** Takes the quote mark from such a heading above a copy that has none. */
 function withoutMarkOfHeading(lines: string[]): string[] {
