@@ -74,7 +74,12 @@ export interface OpenOptions {
   /** The embedded PostgreSQL, if it has begun to start before. */
   postgres?: Promise<EmbeddedPostgres> | undefined
   /** Replacements for parts that this function would open. The caller closes them. */
-  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number; storageLimitMs?: number; placement?: Placement }
+  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & {
+    databaseSilentMs?: number
+    replicaSteadyMs?: number
+    storageLimitMs?: number
+    placement?: Placement
+  }
 }
 
 export interface Opened {
@@ -109,7 +114,9 @@ export async function openDeps(
     closers.push(() => primary.close())
     await nodes.follow(primary)
     const { replicaUrls: urls, replicaMaxLagMs: maxLagMs } = settings
-    const replicas = urls.length ? openReplicas(primary, { urls, maxLagMs, size, observe, metrics, log }) : undefined
+    const replicas = urls.length
+      ? openReplicas(primary, { urls, maxLagMs, steadyMs: overrides.replicaSteadyMs, size, observe, metrics, log })
+      : undefined
     closers.push(() => replicas?.close())
     const db = replicas?.db ?? primary
     const recorder = await recordSecretKey(db, settings.secretKeys, log)

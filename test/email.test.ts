@@ -191,9 +191,13 @@ describe('sending a mail', () => {
 
   test('sanitises the body, also the links that contain tokens', async () => {
     const { sent, set } = await desk()
-    await set({ notes: 'javascript:alert(1)' })
-    const { content } = await sent({ body: '<script>x</script><p onclick="x()">a</p><a href="{{field:notes}}">b</a>' })
-    expect(content).toBe('<p>a</p><a>b</a>')
+    for (const notes of ['javascript:alert(1)', ' JavaScript:alert(1)', 'data:text/html,x', 'vbscript:x']) {
+      await set({ notes })
+      for (const link of ['{{field:notes}}', '{{field:notes|url}}']) {
+        const { content } = await sent({ body: `<script>x</script><p onclick="x()">a</p><a href="${link}">b</a>` })
+        expect(content).toMatch(link.includes('url') ? /^<p>a<\/p><a( href="(?!\s*[a-z]+:)[^"]*")?>b<\/a>$/i : /^<p>a<\/p><a>b<\/a>$/)
+      }
+    }
   })
 
   test('adds only the requested signature', async () => {

@@ -23,8 +23,9 @@ beforeAll(async () => {
   cluster = await startCluster({ isOwnSystem: true })
   standby = await cluster.replicate('first')
   const environment = { DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' }
-  app = await testApp(environment)
-  other = await testApp(environment)
+  // These tests break the replica one after another, as if it came and went.
+  app = await testApp(environment, { replicaSteadyMs: 0 })
+  other = await testApp(environment, { replicaSteadyMs: 0 })
   account = await app.account()
   key = app.as(account.keys.account)
   const fields = [

@@ -46,6 +46,7 @@ export interface As {
 interface TestOptions {
   worker?: boolean
   databaseSilentMs?: number
+  replicaSteadyMs?: number
   storageLimitMs?: number
   /** Whether all spaces are on a node (elsewhere.ts). With TEST_SPACES=elsewhere those of all tests are. */
   isElsewhere?: boolean
@@ -54,7 +55,13 @@ interface TestOptions {
 /** Starts the service on its own port for the tests of one file, opened as src/main.ts opens it. @param environment settings that differ */
 export async function testApp(
   environment: Record<string, string> = {},
-  { worker = false, databaseSilentMs, storageLimitMs, isElsewhere = process.env.TEST_SPACES === 'elsewhere' }: TestOptions = {},
+  {
+    worker = false,
+    databaseSilentMs,
+    replicaSteadyMs,
+    storageLimitMs,
+    isElsewhere = process.env.TEST_SPACES === 'elsewhere',
+  }: TestOptions = {},
 ) {
   const { url: databaseUrl, connection } = await testDatabase()
   const elsewhere = isElsewhere ? await everySpaceElsewhere(connection) : undefined
@@ -80,6 +87,7 @@ export async function testApp(
     overrides: {
       clock: () => now ?? new Date(),
       ...(databaseSilentMs && { databaseSilentMs }),
+      ...(replicaSteadyMs !== undefined && { replicaSteadyMs }),
       ...(storageLimitMs && { storageLimitMs }),
       ...(elsewhere && { placement: elsewhere.placement }),
       ...(!settings.smtpUrl && { mailer: collector }),

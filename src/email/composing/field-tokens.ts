@@ -99,15 +99,13 @@ const inHtml = ({ text }: Value): string => escapeHtml(text).replace(/\r\n|\r|\n
 const RECIPIENTS = /^\s*(mailto|tel|sms):[^?]*/i
 const HOST = /^\s*[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
-const RUNS = /^\s*(javascript|vbscript|data):/i
-
 function resolvedInUrl(url: string, resolve: Resolve): string {
   const start = url.search(/\S/)
   const recipientsEnd = RECIPIENTS.exec(url)?.[0].length ?? 0
   const hostEnd = HOST.exec(url)?.[0].length ?? 0
   const encoded = (text: string, at: number) => {
-    // A value at the start is a URL by itself, unless it would run in the reader's program. What is escaped in it stays so.
-    if (at <= start && !RUNS.test(text)) return encodeURI(text.trim()).replace(/%25(?=[0-9a-f]{2})/gi, '%')
+    // A value at the start is a URL by itself, of which the sanitiser judges the scheme. What is escaped in it stays so.
+    if (at <= start) return encodeURI(text.trim()).replace(/%25(?=[0-9a-f]{2})/gi, '%')
     const part = encodeURIComponent(text)
     if (at <= recipientsEnd) return part.replaceAll('%40', '@').replaceAll('%2B', '+')
     return at <= hostEnd ? part.replaceAll('%3A', ':') : part

@@ -76,6 +76,8 @@ export interface Replicas {
 interface ReplicasOptions {
   urls: readonly string[]
   maxLagMs: number
+  /** A replica that was read for this long has recovered; ten seconds by default. */
+  steadyMs?: number | undefined
   /** The most connections to each replica. */
   size: number
   observe: ObserveStatement | undefined

@@ -100,13 +100,18 @@ const [FIRST_MS, LONGEST_MS] = [1_000, 300_000]
 
 /** How long a replica stays aside that comes and goes: longer each time, until it has been read for as long as it last stayed aside. */
 export class TimeAside {
+  readonly #steadyMs: number
   #ms = 0
   #until = 0
   #readSince = Number.NEGATIVE_INFINITY
 
+  constructor(steadyMs = STEADY_MS) {
+    this.#steadyMs = steadyMs
+  }
+
   /** Notes that the replica is put aside. @returns how long it stays there at least; 0 if it did not come and go */
   begin(now: number): number {
-    const isSteady = now - this.#readSince >= Math.max(STEADY_MS, this.#ms)
+    const isSteady = now - this.#readSince >= Math.max(this.#steadyMs, this.#ms)
     this.#ms = isSteady ? 0 : Math.min(LONGEST_MS, Math.max(FIRST_MS, 2 * this.#ms))
     this.#until = now + this.#ms
     return this.#ms

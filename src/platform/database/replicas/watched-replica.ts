@@ -17,6 +17,7 @@ export interface ReplicaOptions {
   /** The most connections for reads. */
   size: number
   maxLagMs: number
+  steadyMs?: number | undefined
 }
 
 export class WatchedReplica {
@@ -31,7 +32,7 @@ export class WatchedReplica {
   readonly #url: string
   readonly #options: ReplicaOptions
   readonly #lag = new LagMeter()
-  readonly #aside = new TimeAside()
+  readonly #aside: TimeAside
   /** The obstacles that were logged since it was last read. */
   readonly #told = new Set<string>()
   #client: pg.Client | undefined
@@ -40,6 +41,7 @@ export class WatchedReplica {
   constructor(url: string, options: ReplicaOptions) {
     this.#url = url
     this.#options = options
+    this.#aside = new TimeAside(options.steadyMs)
     this.name = nameOfReplica(url)
     this.connections = new ReplicaConnections({ connectionString: url }, options)
   }
