@@ -58,6 +58,12 @@ export type AccessVersion = Prisma.AccessVersionModel
  */
 export type User = Prisma.UserModel
 /**
+ * Model LastSeen
+ * When a user last used a session. It outlives the session, and is no column of the user, because a change of a user makes all callers of the account
+ * be looked up again.
+ */
+export type LastSeen = Prisma.LastSeenModel
+/**
  * Model Session
  * 
  */
@@ -72,6 +78,21 @@ export type Invite = Prisma.InviteModel
  * A link to set a new password, which was mailed to the user.
  */
 export type PasswordReset = Prisma.PasswordResetModel
+/**
+ * Model AddressChange
+ * A change of a user's address, which a link that was mailed to the new one confirms.
+ */
+export type AddressChange = Prisma.AddressChangeModel
+/**
+ * Model Preference
+ * What a program keeps for a user under a name.
+ */
+export type Preference = Prisma.PreferenceModel
+/**
+ * Model Erasure
+ * What a user who was erased was called, while texts that name them are changed (src/people/erasure.ts).
+ */
+export type Erasure = Prisma.ErasureModel
 /**
  * Model SignInFailure
  * Failed attempts that count against one bucket (throttle.ts), such as an address. Unlogged: a crash may lose them.
@@ -150,6 +171,12 @@ export type FieldConversion = Prisma.FieldConversionModel
  */
 export type RecordImport = Prisma.RecordImportModel
 /**
+ * Model BulkChange
+ * A change of many records by a job: an update or a deletion of the records that met conditions when it was asked for. The release before
+ * does not know it, and neither starts nor continues its job.
+ */
+export type BulkChange = Prisma.BulkChangeModel
+/**
  * Model View
  * 
  */
@@ -175,6 +202,16 @@ export type FileTally = Prisma.FileTallyModel
  * 
  */
 export type RecordTally = Prisma.RecordTallyModel
+/**
+ * Model DeletedRecord
+ * A record that was deleted and can be restored. The statements on records need not know of it, because it is in another table.
+ */
+export type DeletedRecord = Prisma.DeletedRecordModel
+/**
+ * Model DeletedRow
+ * A row of a system table that belongs to a deleted record, moved here so that no reader of that table finds it (src/tables/deleted/rows.ts).
+ */
+export type DeletedRow = Prisma.DeletedRowModel
 /**
  * Model StoredFile
  * A file in storage. Records, comments and tasks refer to it by its path.

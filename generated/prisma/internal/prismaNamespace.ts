@@ -400,9 +400,13 @@ export const ModelName = {
   Account: 'Account',
   AccessVersion: 'AccessVersion',
   User: 'User',
+  LastSeen: 'LastSeen',
   Session: 'Session',
   Invite: 'Invite',
   PasswordReset: 'PasswordReset',
+  AddressChange: 'AddressChange',
+  Preference: 'Preference',
+  Erasure: 'Erasure',
   SignInFailure: 'SignInFailure',
   KnownPair: 'KnownPair',
   LoginFailure: 'LoginFailure',
@@ -418,11 +422,14 @@ export const ModelName = {
   Field: 'Field',
   FieldConversion: 'FieldConversion',
   RecordImport: 'RecordImport',
+  BulkChange: 'BulkChange',
   View: 'View',
   IndexFailure: 'IndexFailure',
   IndexUse: 'IndexUse',
   FileTally: 'FileTally',
   RecordTally: 'RecordTally',
+  DeletedRecord: 'DeletedRecord',
+  DeletedRow: 'DeletedRow',
   StoredFile: 'StoredFile',
   RecordComment: 'RecordComment',
   Subscription: 'Subscription',
@@ -456,7 +463,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "accessVersion" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "knownPair" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
+    modelProps: "account" | "accessVersion" | "user" | "lastSeen" | "session" | "invite" | "passwordReset" | "addressChange" | "preference" | "erasure" | "signInFailure" | "knownPair" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "bulkChange" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "deletedRecord" | "deletedRow" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -682,6 +689,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    LastSeen: {
+      payload: Prisma.$LastSeenPayload<ExtArgs>
+      fields: Prisma.LastSeenFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.LastSeenFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.LastSeenFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>
+        }
+        findFirst: {
+          args: Prisma.LastSeenFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.LastSeenFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>
+        }
+        findMany: {
+          args: Prisma.LastSeenFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>[]
+        }
+        create: {
+          args: Prisma.LastSeenCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>
+        }
+        createMany: {
+          args: Prisma.LastSeenCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.LastSeenCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>[]
+        }
+        delete: {
+          args: Prisma.LastSeenDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>
+        }
+        update: {
+          args: Prisma.LastSeenUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>
+        }
+        deleteMany: {
+          args: Prisma.LastSeenDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.LastSeenUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.LastSeenUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>[]
+        }
+        upsert: {
+          args: Prisma.LastSeenUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LastSeenPayload>
+        }
+        aggregate: {
+          args: Prisma.LastSeenAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLastSeen>
+        }
+        groupBy: {
+          args: Prisma.LastSeenGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LastSeenGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.LastSeenCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LastSeenCountAggregateOutputType> | number
+        }
+      }
+    }
     Session: {
       payload: Prisma.$SessionPayload<ExtArgs>
       fields: Prisma.SessionFieldRefs
@@ -901,6 +982,228 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.PasswordResetCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.PasswordResetCountAggregateOutputType> | number
+        }
+      }
+    }
+    AddressChange: {
+      payload: Prisma.$AddressChangePayload<ExtArgs>
+      fields: Prisma.AddressChangeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AddressChangeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AddressChangeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>
+        }
+        findFirst: {
+          args: Prisma.AddressChangeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AddressChangeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>
+        }
+        findMany: {
+          args: Prisma.AddressChangeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>[]
+        }
+        create: {
+          args: Prisma.AddressChangeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>
+        }
+        createMany: {
+          args: Prisma.AddressChangeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AddressChangeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>[]
+        }
+        delete: {
+          args: Prisma.AddressChangeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>
+        }
+        update: {
+          args: Prisma.AddressChangeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>
+        }
+        deleteMany: {
+          args: Prisma.AddressChangeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AddressChangeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AddressChangeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>[]
+        }
+        upsert: {
+          args: Prisma.AddressChangeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AddressChangePayload>
+        }
+        aggregate: {
+          args: Prisma.AddressChangeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAddressChange>
+        }
+        groupBy: {
+          args: Prisma.AddressChangeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AddressChangeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AddressChangeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AddressChangeCountAggregateOutputType> | number
+        }
+      }
+    }
+    Preference: {
+      payload: Prisma.$PreferencePayload<ExtArgs>
+      fields: Prisma.PreferenceFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.PreferenceFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.PreferenceFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>
+        }
+        findFirst: {
+          args: Prisma.PreferenceFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.PreferenceFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>
+        }
+        findMany: {
+          args: Prisma.PreferenceFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>[]
+        }
+        create: {
+          args: Prisma.PreferenceCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>
+        }
+        createMany: {
+          args: Prisma.PreferenceCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.PreferenceCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>[]
+        }
+        delete: {
+          args: Prisma.PreferenceDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>
+        }
+        update: {
+          args: Prisma.PreferenceUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>
+        }
+        deleteMany: {
+          args: Prisma.PreferenceDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.PreferenceUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.PreferenceUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>[]
+        }
+        upsert: {
+          args: Prisma.PreferenceUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$PreferencePayload>
+        }
+        aggregate: {
+          args: Prisma.PreferenceAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregatePreference>
+        }
+        groupBy: {
+          args: Prisma.PreferenceGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.PreferenceGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.PreferenceCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.PreferenceCountAggregateOutputType> | number
+        }
+      }
+    }
+    Erasure: {
+      payload: Prisma.$ErasurePayload<ExtArgs>
+      fields: Prisma.ErasureFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ErasureFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ErasureFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>
+        }
+        findFirst: {
+          args: Prisma.ErasureFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ErasureFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>
+        }
+        findMany: {
+          args: Prisma.ErasureFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>[]
+        }
+        create: {
+          args: Prisma.ErasureCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>
+        }
+        createMany: {
+          args: Prisma.ErasureCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ErasureCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>[]
+        }
+        delete: {
+          args: Prisma.ErasureDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>
+        }
+        update: {
+          args: Prisma.ErasureUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>
+        }
+        deleteMany: {
+          args: Prisma.ErasureDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ErasureUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ErasureUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>[]
+        }
+        upsert: {
+          args: Prisma.ErasureUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ErasurePayload>
+        }
+        aggregate: {
+          args: Prisma.ErasureAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateErasure>
+        }
+        groupBy: {
+          args: Prisma.ErasureGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ErasureGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ErasureCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ErasureCountAggregateOutputType> | number
         }
       }
     }
@@ -2014,6 +2317,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    BulkChange: {
+      payload: Prisma.$BulkChangePayload<ExtArgs>
+      fields: Prisma.BulkChangeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.BulkChangeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.BulkChangeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>
+        }
+        findFirst: {
+          args: Prisma.BulkChangeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.BulkChangeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>
+        }
+        findMany: {
+          args: Prisma.BulkChangeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>[]
+        }
+        create: {
+          args: Prisma.BulkChangeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>
+        }
+        createMany: {
+          args: Prisma.BulkChangeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.BulkChangeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>[]
+        }
+        delete: {
+          args: Prisma.BulkChangeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>
+        }
+        update: {
+          args: Prisma.BulkChangeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>
+        }
+        deleteMany: {
+          args: Prisma.BulkChangeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.BulkChangeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.BulkChangeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>[]
+        }
+        upsert: {
+          args: Prisma.BulkChangeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkChangePayload>
+        }
+        aggregate: {
+          args: Prisma.BulkChangeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateBulkChange>
+        }
+        groupBy: {
+          args: Prisma.BulkChangeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BulkChangeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.BulkChangeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BulkChangeCountAggregateOutputType> | number
+        }
+      }
+    }
     View: {
       payload: Prisma.$ViewPayload<ExtArgs>
       fields: Prisma.ViewFieldRefs
@@ -2381,6 +2758,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.RecordTallyCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.RecordTallyCountAggregateOutputType> | number
+        }
+      }
+    }
+    DeletedRecord: {
+      payload: Prisma.$DeletedRecordPayload<ExtArgs>
+      fields: Prisma.DeletedRecordFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeletedRecordFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeletedRecordFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>
+        }
+        findFirst: {
+          args: Prisma.DeletedRecordFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeletedRecordFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>
+        }
+        findMany: {
+          args: Prisma.DeletedRecordFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>[]
+        }
+        create: {
+          args: Prisma.DeletedRecordCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>
+        }
+        createMany: {
+          args: Prisma.DeletedRecordCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeletedRecordCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>[]
+        }
+        delete: {
+          args: Prisma.DeletedRecordDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>
+        }
+        update: {
+          args: Prisma.DeletedRecordUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>
+        }
+        deleteMany: {
+          args: Prisma.DeletedRecordDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeletedRecordUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeletedRecordUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>[]
+        }
+        upsert: {
+          args: Prisma.DeletedRecordUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRecordPayload>
+        }
+        aggregate: {
+          args: Prisma.DeletedRecordAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeletedRecord>
+        }
+        groupBy: {
+          args: Prisma.DeletedRecordGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeletedRecordGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeletedRecordCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeletedRecordCountAggregateOutputType> | number
+        }
+      }
+    }
+    DeletedRow: {
+      payload: Prisma.$DeletedRowPayload<ExtArgs>
+      fields: Prisma.DeletedRowFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DeletedRowFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DeletedRowFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>
+        }
+        findFirst: {
+          args: Prisma.DeletedRowFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DeletedRowFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>
+        }
+        findMany: {
+          args: Prisma.DeletedRowFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>[]
+        }
+        create: {
+          args: Prisma.DeletedRowCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>
+        }
+        createMany: {
+          args: Prisma.DeletedRowCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DeletedRowCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>[]
+        }
+        delete: {
+          args: Prisma.DeletedRowDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>
+        }
+        update: {
+          args: Prisma.DeletedRowUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>
+        }
+        deleteMany: {
+          args: Prisma.DeletedRowDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DeletedRowUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DeletedRowUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>[]
+        }
+        upsert: {
+          args: Prisma.DeletedRowUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedRowPayload>
+        }
+        aggregate: {
+          args: Prisma.DeletedRowAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDeletedRow>
+        }
+        groupBy: {
+          args: Prisma.DeletedRowGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeletedRowGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DeletedRowCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DeletedRowCountAggregateOutputType> | number
         }
       }
     }
@@ -3781,6 +4306,7 @@ export const UserScalarFieldEnum = {
   passwordHash: 'passwordHash',
   timezone: 'timezone',
   status: 'status',
+  disabledFrom: 'disabledFrom',
   mailPreference: 'mailPreference',
   version: 'version',
   createdAt: 'createdAt',
@@ -3788,6 +4314,14 @@ export const UserScalarFieldEnum = {
 } as const
 
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
+
+
+export const LastSeenScalarFieldEnum = {
+  userId: 'userId',
+  at: 'at'
+} as const
+
+export type LastSeenScalarFieldEnum = (typeof LastSeenScalarFieldEnum)[keyof typeof LastSeenScalarFieldEnum]
 
 
 export const SessionScalarFieldEnum = {
@@ -3824,6 +4358,41 @@ export const PasswordResetScalarFieldEnum = {
 } as const
 
 export type PasswordResetScalarFieldEnum = (typeof PasswordResetScalarFieldEnum)[keyof typeof PasswordResetScalarFieldEnum]
+
+
+export const AddressChangeScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  email: 'email',
+  tokenHash: 'tokenHash',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  confirmedAt: 'confirmedAt',
+  formerEmail: 'formerEmail'
+} as const
+
+export type AddressChangeScalarFieldEnum = (typeof AddressChangeScalarFieldEnum)[keyof typeof AddressChangeScalarFieldEnum]
+
+
+export const PreferenceScalarFieldEnum = {
+  userId: 'userId',
+  name: 'name',
+  value: 'value',
+  version: 'version',
+  updatedAt: 'updatedAt'
+} as const
+
+export type PreferenceScalarFieldEnum = (typeof PreferenceScalarFieldEnum)[keyof typeof PreferenceScalarFieldEnum]
+
+
+export const ErasureScalarFieldEnum = {
+  userId: 'userId',
+  name: 'name',
+  emails: 'emails',
+  createdAt: 'createdAt'
+} as const
+
+export type ErasureScalarFieldEnum = (typeof ErasureScalarFieldEnum)[keyof typeof ErasureScalarFieldEnum]
 
 
 export const SignInFailureScalarFieldEnum = {
@@ -3956,6 +4525,7 @@ export const TableScalarFieldEnum = {
   name: 'name',
   version: 'version',
   layout: 'layout',
+  hasHistory: 'hasHistory',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
   deletedAt: 'deletedAt'
@@ -3975,12 +4545,14 @@ export const FieldScalarFieldEnum = {
   alwaysHidden: 'alwaysHidden',
   adminOnly: 'adminOnly',
   options: 'options',
+  optionColors: 'optionColors',
   removedOptions: 'removedOptions',
   decimals: 'decimals',
   isRounding: 'isRounding',
   narrowing: 'narrowing',
   lookupTableId: 'lookupTableId',
-  version: 'version'
+  version: 'version',
+  sinceChange: 'sinceChange'
 } as const
 
 export type FieldScalarFieldEnum = (typeof FieldScalarFieldEnum)[keyof typeof FieldScalarFieldEnum]
@@ -4035,6 +4607,7 @@ export const RecordImportScalarFieldEnum = {
   done: 'done',
   total: 'total',
   created: 'created',
+  changeId: 'changeId',
   filled: 'filled',
   cut: 'cut',
   error: 'error',
@@ -4047,6 +4620,36 @@ export const RecordImportScalarFieldEnum = {
 export type RecordImportScalarFieldEnum = (typeof RecordImportScalarFieldEnum)[keyof typeof RecordImportScalarFieldEnum]
 
 
+export const BulkChangeScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  spaceId: 'spaceId',
+  tableId: 'tableId',
+  kind: 'kind',
+  changeId: 'changeId',
+  undoes: 'undoes',
+  conditions: 'conditions',
+  data: 'data',
+  recordIds: 'recordIds',
+  userId: 'userId',
+  apiKeyId: 'apiKeyId',
+  ip: 'ip',
+  timeZone: 'timeZone',
+  state: 'state',
+  done: 'done',
+  total: 'total',
+  changed: 'changed',
+  skipped: 'skipped',
+  skips: 'skips',
+  error: 'error',
+  attempts: 'attempts',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type BulkChangeScalarFieldEnum = (typeof BulkChangeScalarFieldEnum)[keyof typeof BulkChangeScalarFieldEnum]
+
+
 export const ViewScalarFieldEnum = {
   id: 'id',
   accountId: 'accountId',
@@ -4056,9 +4659,11 @@ export const ViewScalarFieldEnum = {
   config: 'config',
   filters: 'filters',
   filter: 'filter',
+  conditions: 'conditions',
   orderBy: 'orderBy',
   orderDir: 'orderDir',
   orderKeys: 'orderKeys',
+  sorting: 'sorting',
   isTableDefault: 'isTableDefault',
   createdBy: 'createdBy',
   version: 'version',
@@ -4109,6 +4714,36 @@ export const RecordTallyScalarFieldEnum = {
 } as const
 
 export type RecordTallyScalarFieldEnum = (typeof RecordTallyScalarFieldEnum)[keyof typeof RecordTallyScalarFieldEnum]
+
+
+export const DeletedRecordScalarFieldEnum = {
+  tableId: 'tableId',
+  recordId: 'recordId',
+  accountId: 'accountId',
+  deletedAt: 'deletedAt',
+  changeId: 'changeId',
+  userId: 'userId',
+  apiKeyId: 'apiKeyId',
+  title: 'title',
+  version: 'version',
+  createdAt: 'createdAt',
+  createdBy: 'createdBy',
+  cells: 'cells',
+  hasFiles: 'hasFiles'
+} as const
+
+export type DeletedRecordScalarFieldEnum = (typeof DeletedRecordScalarFieldEnum)[keyof typeof DeletedRecordScalarFieldEnum]
+
+
+export const DeletedRowScalarFieldEnum = {
+  id: 'id',
+  tableId: 'tableId',
+  recordId: 'recordId',
+  source: 'source',
+  content: 'content'
+} as const
+
+export type DeletedRowScalarFieldEnum = (typeof DeletedRowScalarFieldEnum)[keyof typeof DeletedRowScalarFieldEnum]
 
 
 export const StoredFileScalarFieldEnum = {
@@ -4203,6 +4838,11 @@ export const EventScalarFieldEnum = {
   taskId: 'taskId',
   commentId: 'commentId',
   audience: 'audience',
+  userId: 'userId',
+  changeId: 'changeId',
+  count: 'count',
+  fields: 'fields',
+  viewId: 'viewId',
   at: 'at'
 } as const
 
@@ -4746,9 +5386,13 @@ export type GlobalOmitConfig = {
   account?: Prisma.AccountOmit
   accessVersion?: Prisma.AccessVersionOmit
   user?: Prisma.UserOmit
+  lastSeen?: Prisma.LastSeenOmit
   session?: Prisma.SessionOmit
   invite?: Prisma.InviteOmit
   passwordReset?: Prisma.PasswordResetOmit
+  addressChange?: Prisma.AddressChangeOmit
+  preference?: Prisma.PreferenceOmit
+  erasure?: Prisma.ErasureOmit
   signInFailure?: Prisma.SignInFailureOmit
   knownPair?: Prisma.KnownPairOmit
   loginFailure?: Prisma.LoginFailureOmit
@@ -4764,11 +5408,14 @@ export type GlobalOmitConfig = {
   field?: Prisma.FieldOmit
   fieldConversion?: Prisma.FieldConversionOmit
   recordImport?: Prisma.RecordImportOmit
+  bulkChange?: Prisma.BulkChangeOmit
   view?: Prisma.ViewOmit
   indexFailure?: Prisma.IndexFailureOmit
   indexUse?: Prisma.IndexUseOmit
   fileTally?: Prisma.FileTallyOmit
   recordTally?: Prisma.RecordTallyOmit
+  deletedRecord?: Prisma.DeletedRecordOmit
+  deletedRow?: Prisma.DeletedRowOmit
   storedFile?: Prisma.StoredFileOmit
   recordComment?: Prisma.RecordCommentOmit
   subscription?: Prisma.SubscriptionOmit

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "views" ADD COLUMN     "conditions" JSONB;

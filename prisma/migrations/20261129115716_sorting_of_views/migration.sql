@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "views" ADD COLUMN     "sorting" JSONB;

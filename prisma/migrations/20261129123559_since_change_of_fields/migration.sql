@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "fields" ADD COLUMN     "since_change" BIGINT NOT NULL DEFAULT 0;

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "fields" ADD COLUMN     "option_colors" JSONB;
