@@ -39,7 +39,7 @@ test.each([
       'nosniff',
       hsts,
     ])
-  expect(protecting(await as(null).get('/docs/swagger-ui.css'))).toEqual(['public, max-age=3600', 'nosniff', hsts])
+  expect(protecting(await as(null).get('/docs/assets/docs.css'))).toEqual(['public, max-age=3600', 'nosniff', hsts])
 })
 
 test('bytes that are no HTTP get the same headers', async () => {

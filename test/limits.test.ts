@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { startSession } from '../src/auth/sessions.ts'
 import { createLimits } from '../src/platform/http/load/rate-limits.ts'
 import { newKeySecret } from '../src/platform/secrets/secrets.ts'
-import { testApp } from './support/app.ts'
+import { readSettings } from '../src/settings.ts'
+import { type Caller, testApp } from './support/app.ts'
 import { databaseWith } from './support/statements.ts'
 
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '40', RATE_LIMIT_PER_HOUR: '100' })
@@ -64,15 +66,40 @@ describe('rate limits', () => {
     }
   })
 
-  test('give a user a quarter, over all their keys and sessions', async () => {
-    const { member, keys } = await app.account()
+  test('give the sessions of a user as much as an account, and their keys a quarter, each in a count of their own', async () => {
+    const { id: accountId, member, owner, space, keys, keyOf } = await app.account()
     minute('11:00:00')
-    for (let count = 0; count < 5; count++) {
-      expect((await app.as(member).get('/api/spaces/list')).headers.get('x-ratelimit-scope')).toBe('user')
-      expect((await app.as(keys.personal).get('/api/spaces/list')).headers.get('x-ratelimit-limit')).toBe('10')
+    const second = { ...member, session: await startSession(app.deps, member.id, app.deps.clock()) }
+    const another = await keyOf({ accountId, userId: member.id }, { kind: 'personal' })
+    const budget = async (caller: Caller) => {
+      const { status, headers } = await app.as(caller).get(`/api/space/${space}/get`)
+      return [status, ...['limit', 'remaining', 'scope'].map((name) => headers.get(`x-ratelimit-${name}`))]
     }
-    expect((await app.as(member).get('/api/spaces/list')).status).toBe(429)
-    expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
+    for (let left = 38; left >= 0; left -= 2) {
+      expect(await budget(member)).toEqual([200, '40', String(left + 1), 'user'])
+      expect(await budget(second)).toEqual([200, '40', String(left), 'user'])
+    }
+    for (const caller of [member, second]) expect(await budget(caller)).toEqual([429, '40', '0', 'user'])
+    for (let left = 8; left >= 0; left -= 2) {
+      expect(await budget(keys.personal)).toEqual([200, '10', String(left + 1), 'user'])
+      expect(await budget(another)).toEqual([200, '10', String(left), 'user'])
+    }
+    for (const caller of [keys.personal, another]) expect(await budget(caller)).toEqual([429, '10', '0', 'user'])
+    expect(await budget(owner)).toEqual([200, '40', '39', 'user'])
+    expect(await budget(keys.account)).toEqual([200, '40', '39', 'account'])
+  })
+
+  test('are 600 requests a minute by default, for sessions too', async () => {
+    const { rateLimitPerMinute: perMinute, rateLimitPerHour: perHour } = readSettings({
+      SECRET_KEY: 'a key for tests, long enough to be one',
+    })
+    const limits = createLimits(app.db, { perMinute, perHour })
+    const limitOf = async (kind: string) => {
+      const actor = { kind, accountId: 900_500, userId: 900_500 } as Parameters<typeof limits.take>[0]
+      return (await limits.take(actor, new Date('2030-01-01T18:00:00Z')))?.limit
+    }
+    expect([await limitOf('account'), await limitOf('session'), await limitOf('personal')]).toEqual([600, 600, 150])
+    expect(perHour).toBe(20_000)
   })
 
   test('also apply to the hour', async () => {

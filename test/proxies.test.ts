@@ -164,6 +164,12 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
     expect((await send('GET', `${table.path}/export.csv`, { key: account.keys.personal })).body.split('\r\n').length).toBeGreaterThan(1_000)
   })
 
+  test.each(['/api/table/1/import', '/api/space/1/tables/import'])('%s takes larger bodies than uploads do', async (path) => {
+    const headers = { 'content-type': 'text/csv', 'content-length': String(80 * 1_048_576), expect: '100-continue', connection: 'close' }
+    // The service, not the proxy, refuses the caller without a key.
+    expect((await send('POST', path, { headers })).status).toBe(401)
+  })
+
   test('an event arrives while the stream stays open', async () => {
     const account = await app.account()
     const table = await makeTable(app, account, { records: [{ name: 'A' }] })

@@ -81,6 +81,80 @@ describe('Idempotency-Key', () => {
     expect(await both()).toEqual(first)
   })
 
+  test('has a part for each call of an RPC batch, which may be empty; with more or fewer no call runs', async () => {
+    const { owner } = await app.account()
+    const batch = (paths: string, inputs: object[], key: string, query = 'batch=1') =>
+      app.as(owner).post(`/trpc/${paths}?${query}`, { ...inputs }, { 'idempotency-key': key })
+    const two = (key: string, query?: string) => batch('spaces.create,spaces.create', [{ name: 'A' }, { name: 'B' }], key, query)
+    const count = async () => (await app.as(owner).get('/api/spaces/list')).body.length as number
+    const before = await count()
+    for (const key of ['a', 'a,b,c', 'a,b,', ',a,b', '']) {
+      for (const query of ['batch=1', '%62atch=1', 'input=1&batch=1', 'batch=%31#']) {
+        const { status, body } = await two(key, query)
+        expect([key, query, status]).toEqual([key, query, 400])
+        const parts = key.split(',').length
+        const message = `Idempotency-Key: must have a part for each call of the batch, separated by commas: 2, not ${parts}`
+        for (const { error } of body) {
+          expect(error.data).toMatchObject({ message, code: 'BAD_REQUEST', httpStatus: 400, issues: [{ path: ['Idempotency-Key'] }] })
+        }
+        expect(body).toHaveLength(2)
+      }
+    }
+    expect(await count()).toBe(before)
+
+    // Neither a path nor a comma is hidden by encoding it, and none is decoded twice.
+    const hidden = await app
+      .as(owner)
+      .post('/%74rpc/spaces.create%2Cspaces.create?batch=1', { 0: { name: 'A' } }, { 'idempotency-key': 'a' })
+    expect([hidden.status, hidden.body.length]).toEqual([400, 2])
+    const twice = await batch('spaces.create%252Cspaces.create', [{ name: 'A' }, { name: 'B' }], 'a')
+    expect([twice.status, await count()]).toEqual([404, before])
+
+    // Calls that read are refused as well, and so are those of a path whose commas are encoded.
+    const reads = await batch('spaces.list,auth.me', [{}, {}], 'a')
+    expect([reads.status, ...reads.body.map(({ error }: { error: { data: object } }) => error.data)]).toMatchObject([
+      400,
+      { issues: [{ path: ['Idempotency-Key'] }] },
+      { issues: [{ path: ['Idempotency-Key'] }] },
+    ])
+    expect((await batch('spaces.create%2Cspaces.create', [{ name: 'A' }, { name: 'B' }], 'a')).status).toBe(400)
+    expect(await count()).toBe(before)
+
+    const ids = ({ body }: { body: { result: { data: { id: number } } }[] }) => body.map(({ result }) => result.data.id)
+    const [first, second] = [await two('x,'), await two('x,')]
+    expect([first.headers.get('idempotent-replayed'), second.headers.get('idempotent-replayed')]).toEqual([null, 'true'])
+    expect(ids(second)[0]).toBe(ids(first)[0])
+    expect(ids(second)[1]).not.toBe(ids(first)[1])
+    expect([(await two(',')).status, (await two(' , ')).status]).toEqual([200, 200])
+    expect(await count()).toBe(before + 7)
+    const three = () => batch('spaces.create,spaces.create,spaces.create', [{ name: 'A' }, { name: 'B' }, { name: 'C' }], 'a,,c')
+    const [[a, , c], [sameA, , sameC]] = [ids(await three()), ids(await three())]
+    expect([sameA, sameC]).toEqual([a, c])
+    expect(await count()).toBe(before + 11)
+  })
+
+  test('of a single call is one key, also in a batch and with commas', async () => {
+    const { keys } = await app.account()
+    const create = (path: string, body: object) => app.as(keys.account).post(path, body, { 'idempotency-key': 'order-7,line-1' })
+    const inBatch = () => create('/trpc/spaces.create?batch=1', { 0: { name: 'A' } })
+    const first = await inBatch()
+    expect(first.status).toBe(200)
+    for (const again of [
+      await inBatch(),
+      await create('/trpc/spaces.create', { name: 'A' }),
+      await create('/api/spaces/create', { name: 'A' }),
+    ])
+      expect(again.headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  test('with a wrong number of parts is judged after the caller, and each call of the batch is counted', async () => {
+    const { keys } = await app.account()
+    const send = (caller: string | null) =>
+      app.as(caller).post('/trpc/spaces.create,spaces.create?batch=1', { 0: { name: 'A' }, 1: { name: 'B' } }, { 'idempotency-key': 'a' })
+    expect((await send(null)).status).toBe(401)
+    expect((await send(keys.personal)).body[0].error.data.message).toBe('Endpoint not available to personal API keys')
+  })
+
   test('is sent by each call of the client, also with commas', async () => {
     const { keys } = await app.account()
     const client = createClient({ baseUrl: app.url, apiKey: keys.account })

@@ -59,6 +59,7 @@ beforeAll(async () => {
   for (const view of [
     { order_by: 'due' },
     { order_by: 'met' },
+    { order: [{ field: 'met', nulls: 'last' }] },
     { filters: [{ column: 'stage', compare: '=', value: 'Open' }], order_by: 'due' },
   ])
     await makeView(app, account, table, view)
@@ -119,6 +120,23 @@ async function page(body: object, of = table): Promise<Found> {
 }
 
 const orders = (['id', 'due', 'met'] as const).flatMap((by) => (['A', 'D'] as const).map((dir) => ({ by, dir })))
+
+test.each(['A', 'D'] as const)('a middling word is found with the empty values at the other end, too (%s)', async (dir) => {
+  const usual = expected('harbour', { by: 'met', dir })
+  const isEmpty = (id: number) => stored.find((record) => record.id === id)?.met === null
+  const [empty, filled] = [usual.filter(isEmpty), usual.filter((id) => !isEmpty(id))]
+  const all = dir === 'A' ? [...filled, ...empty] : [...empty, ...filled]
+  expect(Math.min(empty.length, filled.length)).toBeGreaterThan(100)
+  const order = [{ field: 'met', dir, nulls: dir === 'A' ? 'last' : 'first' }]
+  expect(await page({ search: 'harbour', order })).toMatchObject({ ids: all.slice(0, 100), windows: 1 })
+  const ids: number[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const found: Found = await page({ search: 'harbour', order, cursor, limit: 500 })
+    ids.push(...found.ids)
+    cursor = found.cursor
+  }
+  expect(ids).toEqual(all)
+})
 
 test.each(orders)('a middling word is searched in the first records of the order $by $dir', async ({ by, dir }) => {
   const all = expected('harbour', { by, dir })

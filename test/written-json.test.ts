@@ -91,6 +91,8 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): RequestContext
     userAgent: '',
     credentials: { kind: 'none' },
     isCrossSite: false,
+    sessionUser: undefined,
+    isLocal: false,
     now: deps.clock(),
     idempotencyKeys: typeof key === 'string' ? [key] : [],
     ifMatch: undefined,

@@ -172,7 +172,7 @@ describe('a page of records', () => {
       const headers = { authorization, 'content-type': 'application/json' }
       const updated = await fetch(`${path}/${recordId}/update`, { method: 'POST', headers, body: '{"data":{}}' })
       expect(updated.headers.get('etag')).toBe('"1"')
-      expect(written).toBe(await updated.text())
+      expect(`${written.slice(0, -1)},"change_id":null}`).toBe(await updated.text())
     }
     const [single] = [await owner.rpc.records.get.query({ table_id: id, record_id: 1 })]
     expect(single).toEqual((await owner.get(`/api/table/${id}/record/1/get`)).body)
@@ -301,7 +301,7 @@ describe('a page shows', async () => {
     expect(created).toBe(`[${(await Promise.all(ids.map(stored))).join()}]`)
     for (const data of [{ owner: account.member.id }, { city: null, stage: 'Open' }, { cities: null, owner: null }]) {
       const updated = await sent(`${table.path}/record/${ids[0]}/update`, { data })
-      expect(updated).toBe(await stored(ids[0] as number))
+      expect(updated.replace(/,"change_id":\d+}$/, '}')).toBe(await stored(ids[0] as number))
     }
     const rpc = await owner.rpc.records.createBatch.mutate({ table_id: table.id, records: [{ data: full }] })
     expect(rpc.rows).toEqual([JSON.parse(await stored(rpc.rows[0]?.id as number))])

@@ -71,7 +71,11 @@ const NEVER_ABORTED = new AbortController().signal
 /** The user for whom a script acts. */
 export type ActingUser = Pick<Actor, 'accountId' | 'userId' | 'email' | 'name' | 'timeZone' | 'isOwner'>
 
+/** The same call for a user as if they had signed in. */
+export const actingAs = (context: Context, user: ActingUser): Context => ({
+  ...context,
+  actor: { ...systemActor, ...user, kind: 'session' },
+})
+
 /** The context of a script, or of the first start, that acts for a user as if they had signed in. */
-export function userContext(deps: Deps, user: ActingUser): Context {
-  return { ...systemContext(deps), actor: { ...systemActor, ...user, kind: 'session' } }
-}
+export const userContext = (deps: Deps, user: ActingUser): Context => actingAs(systemContext(deps), user)

@@ -18,6 +18,15 @@ export interface CellIssue {
   message: string
 }
 
+/** A row of a batch that has another version than the request named. */
+export interface StaleRow {
+  id: number
+  /** The present version. */
+  version: number
+  /** The present row. */
+  current: unknown
+}
+
 interface Details {
   issues?: Issue[]
   /** Sent as `issues`, too. */
@@ -26,6 +35,10 @@ interface Details {
   current?: unknown
   /** The version of `current`, for the ETag. */
   version?: number | undefined
+  /** The rows of a batch that have another version than the request named. */
+  stale?: StaleRow[]
+  /** How many records meet the conditions, if another number was expected. */
+  matched?: number
   retryAfterSeconds?: number
   /** The HTTP status, if tRPC has no code for it. */
   status?: number
@@ -38,19 +51,23 @@ export class AppError extends TRPCError {
   readonly cellIssues: CellIssue[] | undefined
   readonly current: unknown
   readonly version: number | undefined
+  readonly stale: StaleRow[] | undefined
+  readonly matched: number | undefined
   readonly retryAfterSeconds: number | undefined
   readonly status: number | undefined
 
   constructor(
     code: TRPC_ERROR_CODE_KEY,
     message: string,
-    { issues, cellIssues, current, version, retryAfterSeconds, status, cause }: Details = {},
+    { issues, cellIssues, current, version, stale, matched, retryAfterSeconds, status, cause }: Details = {},
   ) {
     super({ code, message, cause })
     this.issues = issues
     this.cellIssues = cellIssues
     this.current = current
     this.version = version
+    this.stale = stale
+    this.matched = matched
     this.retryAfterSeconds = retryAfterSeconds
     this.status = status
   }
@@ -58,6 +75,13 @@ export class AppError extends TRPCError {
 
 /** 404 `<Thing> not found`. */
 export const notFound = (thing: string) => new AppError('NOT_FOUND', `${thing} not found`)
+
+/** 404 `records[2].id: <Thing> not found` for inputs that name rows. The message describes the first, `issues` lists all. */
+export function notFoundAt(thing: string, paths: Issue['path'][]): AppError {
+  const { message } = notFound(thing)
+  const issues = paths.map((path) => ({ path, message }))
+  return new AppError('NOT_FOUND', badInputs(issues).message, { issues })
+}
 
 /** 403 `Not authorized`, unless the specification fixes another message. */
 export const forbidden = (message = 'Not authorized') => new AppError('FORBIDDEN', message)
@@ -69,7 +93,7 @@ export const conflict = (message: string, details: Details = {}) => new AppError
 export const stale = (message: string, { value, version }: Answer<unknown>) => conflict(message, { current: value, version })
 
 /** 401, always with `WWW-Authenticate: Bearer`. */
-export const unauthorized = (message: string) => new AppError('UNAUTHORIZED', message)
+export const unauthorized = (message: string, details: Details = {}) => new AppError('UNAUTHORIZED', message, details)
 
 /** 503 with Retry-After. */
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown) =>

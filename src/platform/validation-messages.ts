@@ -67,12 +67,15 @@ export function changesOf<Shape extends z.core.$ZodLooseShape>(
   return z.strictObject(Object.fromEntries(shape) as Shape).partial()
 }
 
-/** The schema of a key that may be absent. Null counts as absent (contract.md §1). */
-export const absentOr = <Schema extends z.ZodType>(schema: Schema) =>
-  schema
+/** The schema of a key that may be absent, with the description of the value. Null counts as absent (contract.md §1). */
+export function absentOr<Schema extends z.ZodType>(schema: Schema) {
+  const { description } = schema
+  const absent = schema
     .nullish()
     .transform((value) => value ?? undefined)
     .optional()
+  return description === undefined ? absent : absent.meta({ description })
+}
 
 /** The schema of a key with a default, which replaces null as well. */
 export const orDefault = <Schema extends z.ZodType, Value extends z.output<Schema>>(schema: Schema, byDefault: Value) =>

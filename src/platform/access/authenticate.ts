@@ -32,6 +32,8 @@ interface Claim {
   credentials: Credentials
   ip: string
   now: Date
+  /** The id of the user whose session the sender takes it for, as it was sent; undefined if they do not say. */
+  sessionUser: string | undefined
 }
 
 export interface Authentication extends Claim {
@@ -51,6 +53,7 @@ export async function authenticate(asking: Authentication): Promise<Actor> {
   const [row] = await asking.db.read<PrincipalRow>(shortRead('who', principalBy(kind, sql`${tokenHash}`)))
   const principal = verified(row, asking)
   const actor = actorOf(principal)
+  requireSessionUser(actor, asking)
   await asking.onAuthenticated(actor, { lastSeenAt: principal.p_last_seen_at })
   return actor
 }
@@ -71,6 +74,20 @@ export function verified<Row extends PrincipalRow>(row: Row | undefined, { crede
   const refusal = refusalOf(row, ip, now)
   if (refusal) throw onRefused(unauthorized(refusal))
   return row
+}
+
+/** The header that says whose session a request expects. */
+export const SESSION_USER_HEADER = 'x-session-user'
+
+/**
+ * Refuses the session of another user than the one that the request names: pages of one browser share a cookie, so what one person has
+ * written could be sent as another who has signed in since. A key is sent by the one who has it, so it is not looked at.
+ * @throws AppError 401
+ */
+export function requireSessionUser({ kind, userId }: Actor, { sessionUser, onRefused }: Authentication): void {
+  if (kind !== 'session' || sessionUser === undefined || sessionUser === String(userId)) return
+  const issues = [{ path: ['X-Session-User'], message: 'is not the user of the session' }]
+  throw onRefused(unauthorized('The session is of another user', { issues }))
 }
 
 /** The row of the user or key that credentials belong to. */

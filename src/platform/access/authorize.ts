@@ -5,8 +5,7 @@
 
 import { type Actor, type CallerKind, systemActor } from '../actor.ts'
 import type { Database } from '../database/database.ts'
-import { sqlState } from '../database/database-errors.ts'
-import { isOutdatedPlan } from '../database/outdated-definition.ts'
+import { isOutdated } from '../database/outdated-definition.ts'
 import { shortRead } from '../database/statements/statement.ts'
 import { AppError, badInput, forbidden, notFound } from '../errors.ts'
 import { MAX_ID } from '../row-ids.ts'
@@ -18,7 +17,7 @@ import {
   rememberedStatement,
   type Selectable,
 } from './access-statement.ts'
-import { type Authentication, knownCredentials, type PrincipalRow, verified } from './authenticate.ts'
+import { type Authentication, knownCredentials, type PrincipalRow, requireSessionUser, verified } from './authenticate.ts'
 import { isUnread } from './record-elsewhere.ts'
 import { callerFrom, type FoundCaller, type RememberedAccess, rememberedContainer, touch } from './remembered-access.ts'
 
@@ -50,7 +49,7 @@ export interface Resource<Row extends object = object> extends Selectable {
   check(row: Row, actor: Actor, right: Right): void
   /** The row with its record, which the statement could not read (record-elsewhere.ts). */
   readUnread?(row: Row, db: Database): Promise<object>
-  /** The resource to use instead if the statement fails because a user table or one of its columns is missing. */
+  /** The resource to use instead if the statement fails because a user table is gone, or one of its columns is gone or has another type. */
   readonly fallback?: Resource<Row>
 }
 
@@ -106,6 +105,7 @@ export async function admit(asking: AccessRequest, access: Access, isWrite: bool
   const question = { credentials, resource, principalRow, ids: resource ? boundIds(resource, ids) : {}, now }
   const found = await find(asking, question)
   const { actor } = found.caller
+  requireSessionUser(actor, asking)
   const counting = asking.onAuthenticated(actor, { lastSeenAt: touch(found.caller, now) })
   if (counting) await counting
   checkCaller(actor, access, isWrite, asking.isCrossSite)
@@ -191,8 +191,7 @@ async function find(asking: AccessRequest, question: AccessQuestion & { resource
     return { caller, row, isLookedUp: true }
   } catch (error) {
     const fallback = resource?.fallback
-    if (fallback && (IS_MISSING.has(sqlState(error) ?? '') || isOutdatedPlan(error)))
-      return find(asking, { ...question, resource: fallback })
+    if (fallback && isOutdated(error)) return find(asking, { ...question, resource: fallback })
     throw error
   }
 }
@@ -211,9 +210,6 @@ async function findAgain(db: Database, question: AccessQuestion, caller: FoundCa
   if (row?.access_version !== caller.version) return undefined
   return { caller, row: container ? Object.assign(row, container) : row, isLookedUp: false }
 }
-
-/** Undefined table, or undefined column. */
-const IS_MISSING = new Set(['42P01', '42703'])
 
 function checkOwner(actor: Actor): void {
   if (actor.spaceIds) throw forbidden(OTHER_SPACE)

@@ -10,8 +10,14 @@ export interface StreamCaller {
   ip: string
 }
 
-/** Reads the current actor of each caller, in their order, in one statement; undefined if the key or session has ended. */
-export async function reauthenticate(db: Database, callers: readonly StreamCaller[], now: Date): Promise<(Actor | undefined)[]> {
+export interface CheckedCaller {
+  actor: Actor
+  /** When the key or session ends by itself, in UTC. */
+  expiresAt: string | null
+}
+
+/** Reads what each caller is now, in their order, in one statement; undefined if the key or session has ended. */
+export async function reauthenticate(db: Database, callers: readonly StreamCaller[], now: Date): Promise<(CheckedCaller | undefined)[]> {
   const hashes = (kind: 'key' | 'session') =>
     callers.flatMap(({ credentials }) => (credentials.kind === kind ? [credentials.tokenHash] : []))
   const rows = await db.read<PrincipalRow & { hash: string }>(
@@ -24,6 +30,6 @@ export async function reauthenticate(db: Database, callers: readonly StreamCalle
   const found = new Map(rows.map((row) => [row.hash, row]))
   return callers.map(({ credentials, ip }) => {
     const row = 'tokenHash' in credentials ? found.get(credentials.tokenHash.toString('hex')) : undefined
-    return row && !refusalOf(row, ip, now) ? actorOf(row) : undefined
+    return row && !refusalOf(row, ip, now) ? { actor: actorOf(row), expiresAt: row.p_expires_at } : undefined
   })
 }

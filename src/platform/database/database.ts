@@ -40,10 +40,14 @@ export function ident(name: string): Sql {
 
 /** The name of the table that holds the records: `"t101".records`. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
+/** The name of the table that holds their history: `"t101".history`. */
+export const historyOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.history`
 
 export interface Database extends RecordsDatabase {
   /** Runs `fn` in a transaction. All statements inside, also Prisma's, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: () => Promise<T>): Promise<T>
+  /** Runs a statement that changes rows behind all others of the open transaction, right before its commit; without one, at once. */
+  writeLast(statement: Statement): Promise<void>
   /** The handle for statements on the records of a space alone, which name no system table; usually this database. */
   records(tableId: number): RecordsDatabase
   /**
@@ -209,6 +213,11 @@ export function openDatabase(
     read,
     page,
     write,
+    async writeLast(statement) {
+      const transaction = openTransaction()
+      if (transaction) transaction.last.push(() => this.write(statement))
+      else await this.write(statement)
+    },
     transaction: <T>(fn: () => Promise<T>) => (openTransaction() ? fn() : inNewTransaction(pool, fn, { committed })),
     records(tableId) {
       const node = placement.nodeOf(tableId)

@@ -24,7 +24,7 @@ export function isOutdated(thrown: unknown): boolean {
  * True if a prepared statement was refused because its columns have changed. Other features that PostgreSQL or an extension such as
  * Citus does not support have the same SQLSTATE.
  */
-export function isOutdatedPlan(error: unknown): boolean {
+function isOutdatedPlan(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === NOT_SUPPORTED && error.routine === REFUSES_OLD_PLANS
 }
 

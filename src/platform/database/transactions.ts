@@ -34,7 +34,11 @@ export async function inNewTransaction<Result>(
 ): Promise<Result> {
   const transaction = new Transaction(pool, isOneStatement)
   try {
-    const result = await transactions.run(transaction, fn)
+    const result = await transactions.run(transaction, async () => {
+      const done = await fn()
+      for (const run of transaction.last) await run()
+      return done
+    })
     await transaction.commit()
     committed(transaction)
     return result
@@ -70,6 +74,8 @@ export class Transaction {
   /** How many of its statements have written records on nodes. */
   nodeWrites = 0
   #writes = 0
+  /** Statements that run behind all others, right before the commit. */
+  readonly last: (() => Promise<unknown>)[] = []
   /** Runs before the commit if both nodes and this server were written, so that both or neither commit. */
   beforeCommit: NamedStatement | undefined
 

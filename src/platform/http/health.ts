@@ -1,5 +1,6 @@
 /** Health checks for operators. */
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { withinTime } from '../concurrency/time-limit.ts'
 import type { Deps } from '../context.ts'
 import { type Database, sql } from '../database/database.ts'
@@ -72,7 +73,33 @@ async function isMigrated(db: Database, needed: readonly string[]): Promise<bool
   return needed.every((name) => names.has(name))
 }
 
-const Answer = (example: object) => ({ description: 'Success.', content: { 'application/json': { schema: { type: 'object' }, example } } })
+const check = (description: string) => z.boolean().meta({ description })
+
+const Alive = z
+  .object({ ok: check('Always true: a process that is not alive does not answer.') })
+  .meta({ id: 'Alive', description: 'The process is alive.' })
+const Readiness = z
+  .object({
+    ok: check('True if the process can serve requests; the status says the same.'),
+    database: check('The database answers.'),
+    migrations: check('All migrations of this release are applied.'),
+    queue: check('The queue of jobs runs.'),
+    storage: check('Files can be stored and read. It does not decide `ok`.'),
+    processes: check('Each process has listened once. Only with several processes.').optional(),
+    replicas: z
+      .object({
+        read: z.int().meta({ description: 'Those that are read now.' }),
+        all: z.int().meta({ description: 'Those that the settings name.' }),
+      })
+      .optional()
+      .meta({ description: 'The replicas of the database. Only with replicas; it does not decide `ok`.' }),
+  })
+  .meta({ id: 'Readiness', description: 'Whether the process can serve requests, and each check on its own.' })
+
+const answer = (schema: z.ZodType, example: object) => ({
+  description: 'Success.',
+  content: { 'application/json': { schema, example } },
+})
 
 export const healthOperations: PlainOperation[] = [
   {
@@ -83,7 +110,7 @@ export const healthOperations: PlainOperation[] = [
     summary: 'Check that the process is alive',
     description: 'Depends on nothing but the process.',
     isPublic: true,
-    responses: { 200: Answer({ ok: true }) },
+    responses: { 200: answer(Alive, { ok: true }) },
   },
   {
     method: 'get',
@@ -98,9 +125,9 @@ export const healthOperations: PlainOperation[] = [
       'replicas of the database, `replicas` says how many there are and how many are read, which does not change the status either.',
     isPublic: true,
     responses: {
-      200: Answer({ ok: true, database: true, migrations: true, queue: true, storage: true }),
+      200: answer(Readiness, { ok: true, database: true, migrations: true, queue: true, storage: true }),
       503: {
-        ...Answer({ ok: false, database: false, migrations: false, queue: false, storage: false }),
+        ...answer(Readiness, { ok: false, database: false, migrations: false, queue: false, storage: false }),
         description: 'At least one check failed.',
       },
     },

@@ -2,8 +2,8 @@ import { sanitizeHtml } from './html.ts'
 
 /**
  * The plain text of HTML, as the text part of a mail has it: an empty line between paragraphs, `- ` before list items, `> ` before
- * quoted lines, and the address after a link. Any HTML may be given, because it is sanitised first. html-to-text (10.0) was tried:
- * its quotes, table cells and links would need formatters of our own, and it overflows the stack on deep nesting.
+ * quoted lines, and the address after a link. Any HTML may be given, because it is sanitised first. html-to-text (10.0) is no replacement:
+ * quotes, lists, table cells and links need formatters of our own in it, and empty blocks become empty lines.
  */
 export const textOfHtml = (html: string): string => textOfSanitized(sanitizeHtml(html))
 

@@ -83,6 +83,9 @@ const POLICY: sanitize.IOptions = {
   enforceHtmlBoundary: false,
 }
 
+/** The number of images in sanitised HTML that a reader would load from another server. */
+export const countRemoteImages = (html: string): number => html.match(/<img\b[^>]*\ssrc="https?:/gi)?.length ?? 0
+
 /** Escapes text for HTML, also for attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')

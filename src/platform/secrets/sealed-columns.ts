@@ -1,6 +1,6 @@
 /** The encrypted columns of the database, and their re-encryption after SECRET_KEY was replaced. */
 import type { SecretKeys } from '../../settings.ts'
-import { type Database, ident, type Sql, sql } from '../database/database.ts'
+import { type Database, ident, raw, type Sql, sql } from '../database/database.ts'
 import { reencrypt, UnreadableSecret } from './secrets.ts'
 
 /** A column of secrets. Each feature defines its own, and scripts/rotate-secrets.ts lists them all. */
@@ -11,9 +11,18 @@ export interface SealedColumn {
   /** The column of `encrypt`'s bytes; may be null. */
   column: string
   /** The primary key. */
-  key: { column: string; type: 'int' | 'bytea' }
+  key: { column: string; type: 'int' | 'bigint' | 'bytea' }
   /** The column that the context of a secret is made of, and how. */
   contextOf: { column: string; context(value: string): string }
+  /** For rows of another table that are kept as JSON: the column with the JSON, and the condition on a row `t`, as SQL text. */
+  within?: { column: string; only: string }
+}
+
+/** The SELECT of the keys, secrets and contexts of all rows `t` with a secret, as SQL text. The text is made of names in code alone. */
+export function selectSecrets({ table, column, key, contextOf, within }: SealedColumn): string {
+  const cellOf = (name: string) => (within ? `(t.${within.column}->>'${name}')` : `t.${name}`)
+  return `select t.${key.column} as key, ${cellOf(column)}::bytea as secret, ${cellOf(contextOf.column)}::text as context
+    from public.${table} t where ${cellOf(column)} is not null and ${within?.only ?? 'true'}`
 }
 
 export interface Reencrypted {
@@ -63,23 +72,23 @@ function readFresh(keys: SecretKeys, { contextOf }: SealedColumn, { secret, cont
 }
 
 /** Reads the secrets in the order of the primary key. @param after the key of the last row that was read */
-function readBatch(db: Database, { table, column, key, contextOf }: SealedColumn, after: Row['key'] | null): Promise<Row[]> {
-  const isAfter = after === null ? sql`true` : sql`${ident(key.column)} > ${after}`
-  return db.read<Row>(sql`
-    select ${ident(key.column)} as key, ${ident(column)} as secret, ${ident(contextOf.column)}::text as context
-    from ${ident(table)} where ${ident(column)} is not null and ${isAfter} order by 1 limit ${BATCH}`)
+function readBatch(db: Database, sealed: SealedColumn, after: Row['key'] | null): Promise<Row[]> {
+  const isAfter = after === null ? sql`true` : sql`t.${ident(sealed.key.column)} > ${after}`
+  return db.read<Row>(sql`${raw(selectSecrets(sealed))} and ${isAfter} order by 1 limit ${BATCH}`)
 }
 
-async function writeBatch(db: Database, { table, column, key }: SealedColumn, rows: (Row & { fresh: Buffer })[]): Promise<number> {
+async function writeBatch(db: Database, { table, column, key, within }: SealedColumn, rows: (Row & { fresh: Buffer })[]): Promise<number> {
   const keys = rows.map((row) => row.key)
-  const [keyArray, oldArray, newArray]: Sql[] = [
-    key.type === 'int' ? sql`${keys}::int[]` : sql`${keys}::bytea[]`,
-    sql`${rows.map(({ secret }) => secret)}::bytea[]`,
-    sql`${rows.map(({ fresh }) => fresh)}::bytea[]`,
-  ]
+  const old = sql`${rows.map(({ secret }) => secret)}::bytea[]`
+  const fresh = sql`${rows.map((row) => row.fresh)}::bytea[]`
+  const [stored, set]: [Sql, Sql] = within
+    ? [
+        sql`(t.${ident(within.column)}->>${column})::bytea`,
+        sql`${ident(within.column)} = t.${ident(within.column)} || jsonb_build_object(${column}::text, x.fresh)`,
+      ]
+    : [sql`t.${ident(column)}`, sql`${ident(column)} = x.fresh`]
   const { changed } = await db.write(sql`
-    update ${ident(table)} t set ${ident(column)} = fresh.secret
-    from unnest(${keyArray}, ${oldArray}, ${newArray}) as fresh (key, old, secret)
-    where t.${ident(key.column)} = fresh.key and t.${ident(column)} = fresh.old`)
+    update ${ident(table)} t set ${set} from unnest(${keys}::${raw(key.type)}[], ${old}, ${fresh}) as x (key, old, fresh)
+    where t.${ident(key.column)} = x.key and ${stored} = x.old`)
   return changed
 }

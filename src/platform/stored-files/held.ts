@@ -20,17 +20,36 @@ export async function lockFiles(db: Database, paths: readonly string[]): Promise
  * @param recordId the record that refers to the files; null for a task; undefined if it is not known: the files then count as shared
  * @throws AppError 400 if one has just been deleted
  */
-export async function holdFiles(db: Pick<Database, 'write'>, paths: readonly string[], recordId?: number | null): Promise<void> {
-  if (!paths.length) return
-  const isKnown = recordId !== undefined
+export const holdFiles = (db: Pick<Database, 'write'>, paths: readonly string[], recordId?: number | null): Promise<void> =>
+  hold(
+    db,
+    paths.map((path) => ({ path, recordId: recordId ?? null })),
+    recordId !== undefined,
+  )
+
+/** Does the same for new references of several records. */
+export const holdFilesOfRecords = (db: Pick<Database, 'write'>, uses: readonly FileUse[]): Promise<void> => hold(db, uses, true)
+
+/** A new reference to a file, and the record that has it; null for a task. */
+export interface FileUse {
+  path: string
+  recordId: number | null
+}
+
+/** @param isKnown false if the records are not known */
+async function hold(db: Pick<Database, 'write'>, uses: readonly FileUse[], isKnown: boolean): Promise<void> {
+  if (!uses.length) return
+  const paths = uses.map(({ path }) => path)
   // A file without references, such as a new upload or a dropped file, now belongs to the record. A file in use keeps its record.
   const { changed: held } = await db.write(sql`
     with named as (${locked(ofPaths(paths))}),
-    given as (select path, count(*) > 1 as is_repeated from unnest(${paths}::text[]) as g (path) group by path)
+    given as (
+      select path, count(*) > 1 as is_repeated, min(record_id) as record_id
+      from unnest(${paths}::text[], ${uses.map(({ recordId }) => recordId)}::int[]) as g (path, record_id) group by path)
     update stored_files f set dropped_at = null, was_held = true, field_id = null, comment_id = null,
       is_shared = is_shared or dropped_at is null or g.is_repeated or not ${isKnown}::boolean,
-      record_id = case when dropped_at is null or is_shared is distinct from false then record_id
-        else coalesce(${recordId ?? null}::int, record_id) end
+      record_id = case when dropped_at is null or is_shared is distinct from false then f.record_id
+        else coalesce(g.record_id, f.record_id) end
     from named join given g on g.path = named.path where f.path = named.path`)
   if (held < new Set(paths).size) throw badInput('attachments', 'a file has just been removed')
 }
@@ -98,10 +117,21 @@ export async function reassignFiles(db: Database, holders: ReadonlyMap<string, n
     where f.path = h.path and f.record_id is distinct from h.record_id`)
 }
 
-/** Drops all files of a table that is deleted for good. They cannot be restored, so they expire like uploads that nothing has used. */
-export async function dropFilesOfTable(db: Database, tableId: number, now: Date): Promise<void> {
+/** Drops all files of a table that is deleted for good. */
+export const expireFilesOfTable = (db: Database, tableId: number, now: Date): Promise<void> => expire(db, sql`table_id = ${tableId}`, now)
+
+/** Drops all files of tasks that are deleted for good, including those of their comments. @param tasks selects the ids of the tasks */
+export const expireFilesOfTasks = (db: Database, tasks: Sql, now: Date): Promise<void> => expire(db, sql`task_id in (${tasks})`, now)
+
+/** Drops files whose record is deleted for good. */
+export async function expireFiles(db: Database, paths: readonly string[], now: Date): Promise<void> {
+  if (paths.length) await expire(db, ofPaths(paths), now)
+}
+
+/** The files cannot be restored, because their place is gone, so they expire like uploads that nothing has used. */
+async function expire(db: Database, which: Sql, now: Date): Promise<void> {
   await db.write(sql`
-    with named as (${locked(sql`dropped_at is null and table_id = ${tableId}`)})
+    with named as (${locked(sql`dropped_at is null and ${which}`)})
     update stored_files f set dropped_at = ${formatInstant(now)}::timestamp, was_held = false from named where f.path = named.path`)
 }
 

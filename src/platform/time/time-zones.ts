@@ -70,21 +70,37 @@ export function startOfHour(instant: Date, timeZone: string): Date {
  * twice, it is the first; a date that the zone skipped starts with the next date.
  */
 export function startOfDay(date: string, timeZone: string): Date {
+  const key = `${date} ${timeZone}`
+  let start = starts.get(key)
+  if (start === undefined) {
+    start = findStart(date, timeZone)
+    starts.set(key, start)
+  }
+  return new Date(start)
+}
+
+/** By date and zone. A query may name 40,000 days, and its statements are printed from the conditions more than once. */
+const starts = new BoundedMap<string, number>(10_000)
+
+function findStart(date: string, timeZone: string): number {
+  const shown = utcMidnight(date)
+  // No zone has changed its clock and changed it back within four days.
+  const offset = offsetAt(shown - 2 * DAY, timeZone)
+  if (offsetAt(shown + 2 * DAY, timeZone) === offset) return shown - offset
+
   // date-fns-tz 3.2 does not support years before 1, in which the first day may start.
   const isFirstYear = date < '0002'
-  const midnight = isFirstYear
-    ? utcMidnight(date) - offsetAt(utcMidnight(date), timeZone)
-    : fromZonedTime(`${date}T00:00:00`, timeZone).getTime()
+  const midnight = isFirstYear ? shown - offsetAt(shown, timeZone) : fromZonedTime(`${date}T00:00:00`, timeZone).getTime()
   const [earlier, later] = [midnight - WINDOW, midnight + WINDOW]
   const offsetBefore = offsetAt(earlier, timeZone)
   const offsetAfter = offsetAt(later, timeZone)
-  if (offsetBefore === offsetAfter) return new Date(midnight)
+  if (offsetBefore === offsetAfter) return midnight
 
   // date-fns-tz 3.2 is wrong if midnight is skipped, and of two midnights its choice depends on the zone of the machine.
   const change = firstSecond(earlier, later, (at) => offsetAt(at, timeZone) !== offsetBefore)
-  const beforeChange = utcMidnight(date) - offsetBefore
-  if (beforeChange < change) return new Date(beforeChange)
-  return new Date(Math.max(change, utcMidnight(date) - offsetAfter))
+  const beforeChange = shown - offsetBefore
+  if (beforeChange < change) return beforeChange
+  return Math.max(change, shown - offsetAfter)
 }
 
 /** Longer than a jump across the date line, so that it includes every clock change that can affect a midnight. */

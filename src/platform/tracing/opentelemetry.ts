@@ -1,4 +1,4 @@
-/** OpenTelemetry, loaded only if the OTEL_* settings ask for traces (docs/operations.md, Traces). */
+/** OpenTelemetry, loaded only if the OTEL_* settings ask for traces (docs/monitoring.md, Traces). */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Context, DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http'

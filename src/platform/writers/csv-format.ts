@@ -23,6 +23,9 @@ const CTRL_Z = '\x1a'
 
 const quoted = (text: string) => `"${quotedPart(text)}"`
 
+/** The text that such a cell has been made of, or an apostrophe before it too. */
+export const textOfCell = (cell: string): string => unshielded(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)
+
 /** A part of a cell that is in quotes. */
 export const quotedPart = (text: string): string => text.replaceAll('"', '""')
 

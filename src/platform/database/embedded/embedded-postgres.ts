@@ -31,6 +31,8 @@ export interface EmbeddedPostgresOptions {
   /** Settings of postgresql.conf that override the defaults, such as `{ fsync: 'off' }`. */
   settings?: Record<string, string>
   log?: (message: string) => void
+  /** Called with each step that takes seconds. */
+  progress?: (step: string) => void
 }
 
 /** The socket to connect to. There is no password, because only the account that runs Postgres and root can open the socket. */
@@ -55,8 +57,8 @@ export interface EmbeddedPostgres {
  * process as a user. Several processes may do so at once.
  * @throws EmbeddedPostgresError with one line that says why the server cannot run
  */
-export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () => {} }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const cluster = await prepareCluster(dataDir, settings, log)
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const cluster = await prepareCluster(options)
   const presence = new Presence(cluster)
   const socketDir = await presence.join()
   try {
@@ -72,7 +74,10 @@ export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () =>
   }
 }
 
-async function prepareCluster(givenDataDir: string, settings: Record<string, string>, log: (message: string) => void): Promise<Cluster> {
+const ignore = () => {}
+
+async function prepareCluster(options: EmbeddedPostgresOptions): Promise<Cluster> {
+  const { dataDir: givenDataDir, settings = {}, log = ignore, progress = ignore } = options
   const programs = findPostgresPrograms()
   try {
     // Other accounts may traverse the folder but not list it: for root, Postgres runs under another account.
@@ -81,7 +86,7 @@ async function prepareCluster(givenDataDir: string, settings: Record<string, str
     const dir = join(dataDir, 'postgres')
     const account = chooseAccount(programs, dir)
     const cluster = { dir, socketDir: socketDirOf(dir), logFile: join(dataDir, 'postgres.log'), programs, account, settings, log }
-    if (!existsSync(dir) || readdirSync(dir).length === 0) await initialise(cluster, dataDir)
+    if (!existsSync(dir) || readdirSync(dir).length === 0) await initialise(cluster, dataDir, progress)
     refuseOtherVersion(cluster, dataDir)
     return cluster
   } catch (error) {
@@ -94,7 +99,7 @@ async function prepareCluster(givenDataDir: string, settings: Record<string, str
 let initialised = 0
 
 /** Runs initdb in a temporary folder and renames it. Of two processes at once one succeeds, and an incomplete cluster is never used. */
-async function initialise(cluster: Cluster, dataDir: string): Promise<void> {
+async function initialise(cluster: Cluster, dataDir: string, progress: (step: string) => void): Promise<void> {
   for (const name of readdirSync(dataDir)) {
     const [, pid] = /^postgres\.new-(\d+)(?:-\d+)?$/.exec(name) ?? []
     if (pid && !isAlive(Number(pid))) rmSync(join(dataDir, name), { recursive: true, force: true })
@@ -103,7 +108,7 @@ async function initialise(cluster: Cluster, dataDir: string): Promise<void> {
   rmSync(fresh, { recursive: true, force: true })
   mkdirSync(fresh, { mode: 0o700 })
   giveTo(cluster.account, fresh)
-  cluster.log('Creating a new PostgreSQL database')
+  progress('Creating a new PostgreSQL database')
   const options = [
     '--encoding=UTF8',
     '--locale=C',

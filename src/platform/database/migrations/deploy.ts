@@ -18,7 +18,8 @@ export interface DeployOptions {
   /** What else this release needs, under the same lock: the schema of the job queue and its queues (jobs/queue-schema.ts). */
   prepare?: (client: pg.Client) => Promise<void>
   migrationsDir?: string
-  log?: (message: string) => void
+  /** Called before work that can take seconds: once for a new database, otherwise for each migration. */
+  progress?: (step: string) => void
 }
 
 /** @throws MigrationError when the database cannot be reached */
@@ -34,7 +35,7 @@ export async function connect(client: pg.Client): Promise<void> {
  * @throws MigrationError if the file of an applied migration was changed, or a statement fails; that migration is rolled back
  */
 export async function deploy(connection: pg.ClientConfig, options: DeployOptions = {}): Promise<string[]> {
-  const { prepare, migrationsDir = MIGRATIONS_DIR, log = () => {} } = options
+  const { prepare, migrationsDir = MIGRATIONS_DIR, progress = () => {} } = options
   // A connection outside of the pool, because the lock belongs to the session.
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'gridpost deploy' })
   client.on('error', () => {})
@@ -48,9 +49,11 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
     // The many small commits need not wait for the disk one by one: a crash loses the last of them at most, which are then done again.
     await client.query('SET synchronous_commit = off')
     await client.query(HISTORY_TABLE)
-    const { pending } = await status(client, migrationsDir)
+    const { applied, pending } = await status(client, migrationsDir)
+    const isNew = applied.length === 0
+    if (isNew && pending.length) progress(`Creating its tables (${pending.length} migrations)`)
     for (const migration of pending) {
-      log(`Applying migration ${migration.name}`)
+      if (!isNew) progress(`Applying migration ${migration.name}`)
       await apply(client, migration)
     }
     await prepare?.(client)

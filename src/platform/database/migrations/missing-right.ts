@@ -3,7 +3,7 @@ import { sqlState } from '../database-errors.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 const READ_ONLY_TRANSACTION = '25006'
-const ADVICE = 'docs/operations.md (In production, Your own database) has the rights that it needs'
+const ADVICE = 'docs/operations.md (Ten steps, 1) has the rights that it needs'
 
 /** One line for an error of `pg` or Prisma that says that the role lacks a right, or that the database is read-only; else undefined. */
 export function missingRight(error: unknown): string | undefined {

@@ -217,7 +217,7 @@ export function runQuery(client: pg.Pool | pg.ClientBase, query: PreparedQuery):
 }
 
 /** The bytes of a page that a caller asks for, as PostgreSQL prints it. */
-const MOST_PAGE_MB = 32
+export const MOST_PAGE_MB = 32
 
 /** A page may not have more than 32 MB: it is an error, and what follows is not kept. */
 export interface PageLimit {

@@ -1,7 +1,7 @@
 /** The headers that every answer of the service carries. */
 import type { Settings } from '../../../settings.ts'
 
-export const API_VERSION = '1'
+const API_VERSION = '1'
 
 /** Browsers use https for this long after an answer over https, even if a link says http. */
 const HTTPS_ONLY_SECONDS = 31_536_000

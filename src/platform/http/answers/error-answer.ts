@@ -4,7 +4,7 @@ import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
 import { databaseRefusal } from '../../database/database-errors.ts'
-import { AppError, badShape, type CellIssue, diskFull, type Issue, isDiskFull } from '../../errors.ts'
+import { AppError, badShape, type CellIssue, diskFull, type Issue, isDiskFull, type StaleRow } from '../../errors.ts'
 
 /** The body of every error response, the same on REST and, as `error.data`, on RPC (contract.md §1). */
 export interface ErrorBody {
@@ -12,6 +12,8 @@ export interface ErrorBody {
   code: TRPC_ERROR_CODE_KEY
   issues?: (Issue | CellIssue)[]
   current?: unknown
+  stale?: StaleRow[]
+  matched?: number
   request_id: string
 }
 
@@ -39,6 +41,8 @@ export function errorAnswer(thrown: unknown, requestId: string): ErrorAnswer {
       code: error.code,
       ...(issues && { issues }),
       ...(error.current !== undefined && { current: error.current }),
+      ...(error.stale && { stale: error.stale }),
+      ...(error.matched !== undefined && { matched: error.matched }),
       request_id: requestId,
     },
     // The operator has to make room.

@@ -5,6 +5,7 @@
 import type { z } from 'zod'
 import type { PrintedCell, PrintedRows } from '../../database/statements/printed-rows.ts'
 import { JsonPiece, JsonWriter } from '../../writers/json-writer.ts'
+import type { PageEnd } from './cursor.ts'
 import { WrittenList } from './written-json.ts'
 
 /** Writes a value that is not NULL. */
@@ -63,6 +64,39 @@ export function listWriter<Row>(shape: { readonly [Name in keyof Row]-?: Written
     json.json(END)
     rows.free()
     return new WrittenList(json.finish(), { total })
+  }
+}
+
+/**
+ * Returns where the page ends, for a cursor; undefined if no row follows it. After the total its rows have the number of all rows from the
+ * first of the page on.
+ * @param shape the columns in their order, among them `id`
+ * @param keys the columns that the rows are sorted by before the id
+ */
+export function endOfPage<Name extends string>(
+  rows: PrintedRows,
+  shape: Readonly<Record<Name | 'id', unknown>>,
+  keys: readonly Name[] = [],
+): PageEnd | undefined {
+  const names = Object.keys(shape)
+  const last = rows.length - 1
+  if (last < 0 || Number(rows.textOf(0, names.length + 1)) <= rows.length) return undefined
+  return { keys: keys.map((name) => rows.textOf(last, names.indexOf(name))), id: Number(rows.textOf(last, names.indexOf('id'))) }
+}
+
+/**
+ * Returns the function that writes pages of rows with a column that refers to texts. These are read after the rows, for all of them
+ * together.
+ * @param name the column. `read` gets what is printed in it, and returns the function that gives the text for each
+ */
+export function referringListWriter<Row>(shape: { readonly [Name in keyof Row]-?: WrittenColumn }, name: keyof Row & string) {
+  const at = Object.keys(shape).indexOf(name)
+  type TextOf = (reference: string) => string | null
+  return async (rows: PrintedRows, read: (references: readonly string[]) => Promise<TextOf>): Promise<WrittenList<Row>> => {
+    const references = Array.from({ length: rows.length }, (_, row) => rows.textOf(row, at))
+    const textOf = await read(references.filter((reference) => reference !== null))
+    const write: WriteValue = (cell, json) => json.text(JSON.stringify(textOf(cell.text())))
+    return listWriter<Row>({ ...shape, [name]: { isOptional: false, write } })(rows)
   }
 }
 

@@ -12,7 +12,7 @@ export type JsonText = string | Buffer
 
 /** A value of type `T` as finished JSON text, written as JSON.stringify would write the value. */
 export class WrittenJson<T> {
-  /** The body over REST. */
+  /** The body over REST; of a list that is asked for with an envelope, `whole` is. */
   readonly text: JsonText
 
   constructor(text: JsonText) {
@@ -29,9 +29,13 @@ export class WrittenJson<T> {
     return [this.text]
   }
 
+  get whole(): JsonText {
+    return joined(this.parts())
+  }
+
   /** The value itself. JSON.stringify calls this, so whatever stores or logs the answer gets the same text. */
   toJSON(): T {
-    return parseExact(joined(this.parts()).toString()) as T
+    return parseExact(this.whole.toString()) as T
   }
 }
 
@@ -98,5 +102,6 @@ export class Placeholders {
   }
 }
 
-const joined = (parts: readonly JsonText[]): JsonText =>
+/** One text of the parts. */
+export const joined = (parts: readonly JsonText[]): JsonText =>
   parts.some(Buffer.isBuffer) ? Buffer.concat(parts.map((part) => (Buffer.isBuffer(part) ? part : Buffer.from(part)))) : parts.join('')

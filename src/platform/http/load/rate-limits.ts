@@ -11,7 +11,7 @@ import { openAddressWindows } from './address-windows.ts'
 
 /** The part of a window's limit that one lease takes. The count over all processes is exact to within one slice for each. */
 const SLICE = 0.05
-/** The limit of an account key is divided by this for sessions and personal keys. */
+/** The limit of an account is divided by this for the personal keys of a user, and for an address. */
 const PERSONAL_PART = 4
 /** How many leases one statement takes at most. */
 const MOST_LEASES = 200
@@ -111,13 +111,11 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
 
   return {
     take(actor, now) {
-      const isAccount = actor.kind === 'account'
-      const owner = isAccount ? `a${actor.accountId}` : `u${actor.userId}`
+      const { owner, part, scope } = countOf(actor)
       const time = now.getTime()
       if (time - sweptAt > 60_000) forgetEndedWindows(time)
-      const part = isAccount ? 1 : PERSONAL_PART
       const all = limits.map(([seconds, most]) => windowOf(owner, seconds, Math.ceil(most / part), time))
-      const count = () => budgetOf(takeFromAll(all), isAccount ? 'account' : 'user', time)
+      const count = () => budgetOf(takeFromAll(all), scope, time)
       return all.some(mustLease) ? afterLeases(all, count) : count()
     },
     takeByAddress(ip, now) {
@@ -127,6 +125,13 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
       return { limit: addressLimit, remaining, resetSeconds, scope: 'address', isExceeded }
     },
   }
+}
+
+/** Whose requests are counted together: those of an account's keys, of a user's sessions, or of a user's keys (contract.md §1). */
+function countOf({ kind, accountId, userId }: Actor): { owner: string; part: number; scope: Budget['scope'] } {
+  if (kind === 'account') return { owner: `a${accountId}`, part: 1, scope: 'account' }
+  if (kind === 'session') return { owner: `s${userId}`, part: 1, scope: 'user' }
+  return { owner: `u${userId}`, part: PERSONAL_PART, scope: 'user' }
 }
 
 function budgetOf(tightest: Taken | undefined, scope: Budget['scope'], now: number): Budget | null {

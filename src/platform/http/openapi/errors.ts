@@ -3,7 +3,18 @@ import { z } from 'zod'
 import { BODY_LIMIT } from '../bodies/body-limits.ts'
 import { fileTooLarge } from '../bodies/upload-bytes.ts'
 import type { RestProcedure } from '../procedures/rest.ts'
+import { Id, RefusedCell, Version } from '../procedures/schemas.ts'
 import { COMMON, headerRefs, RATE } from './headers.ts'
+
+export interface Parameter {
+  name: string
+  in: string
+  required?: boolean
+  description?: string
+  schema: object
+  explode?: boolean
+  example?: unknown
+}
 
 /** An operation of the document, as far as the service completes what the generator has made of it. */
 export type Operation = {
@@ -11,13 +22,13 @@ export type Operation = {
   summary?: string
   description?: string
   security?: object[]
-  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: object; example?: unknown }[]
+  parameters?: Parameter[]
   requestBody?: { required?: boolean; content: Record<string, { schema: object; example?: unknown }> }
   responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object; example?: unknown }> }>
 }
 
 const MESSAGES: Record<number, [code: string, message: string, description: string]> = {
-  400: ['BAD_REQUEST', 'title: is required', 'The input is invalid; `issues` lists each problem with its path.'],
+  400: ['BAD_REQUEST', 'title: is required', 'The request is malformed, or its input invalid; `issues` lists each problem with its path.'],
   401: [
     'UNAUTHORIZED',
     'Sign in, or send an API key as a bearer token',
@@ -49,13 +60,33 @@ export const ErrorAnswer = z
     issues: z
       .array(
         z.union([
-          z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }),
-          z.object({ row: z.int(), column: z.string().nullable(), message: z.string() }),
+          z
+            .strictObject({
+              path: z
+                .array(z.union([z.string(), z.number()]))
+                .meta({ description: 'The keys and positions that lead to the input, from the top of the body.' }),
+              message: z.string().meta({ description: 'What is wrong with it, as the end of a sentence that begins with its name.' }),
+            })
+            .meta({ id: 'InvalidInput', description: 'An input that a request may not have.' }),
+          RefusedCell,
         ]),
       )
       .optional()
       .meta({ description: 'Each invalid input with its path; for an import, each invalid cell with its row and column.' }),
     current: z.unknown().optional().meta({ description: 'The current row, if If-Match named an older version.' }),
+    stale: z
+      .array(
+        z
+          .strictObject({
+            id: Id.meta({ description: 'The row, as the request named it.' }),
+            version: Version,
+            current: z.unknown().meta({ description: 'The current row.' }),
+          })
+          .meta({ id: 'StaleRow', description: 'A row of a batch that has another version than the request named.' }),
+      )
+      .optional()
+      .meta({ description: 'The first hundred rows of a batch that have another version than the request named.' }),
+    matched: z.int().optional().meta({ description: 'How many records meet the conditions now, if another number was expected.' }),
     request_id: z.string().meta({ description: 'The same id as in the header X-Request-Id and in the log.' }),
   })
   .meta({ id: 'Error', description: 'The body of every error response.' })
@@ -108,3 +139,26 @@ function errorAnswer(status: number, own?: string, bodyLimit = BODY_LIMIT) {
     },
   }
 }
+
+/** Moves errors that several operations write out to the components, under a name that is made of the text. */
+export function shareErrors(paths: Record<string, Record<string, Operation>>, shared: Operation['responses']): void {
+  const errors = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ responses }) => Object.entries(responses).map(([status, answer]) => ({ responses, status, answer })))
+    .filter(({ status, answer }) => status >= '4' && !('$ref' in answer))
+  const alike = Map.groupBy(errors, ({ status, answer }) => JSON.stringify([status, answer]))
+  for (const all of alike.values()) {
+    const [{ status, answer } = { status: '', answer: undefined }] = all
+    const name = `Error${status}${inPascalCase(answer?.description ?? '')}`
+    if (all.length < 2 || !answer || name in shared) continue
+    shared[name] = answer
+    for (const { responses } of all) responses[status] = { $ref: `#/components/responses/${name}` } as unknown as typeof answer
+  }
+}
+
+/** The first words of the text as a name. */
+const inPascalCase = (text: string) =>
+  [...text.matchAll(/[a-z0-9]+/gi)]
+    .slice(0, 6)
+    .map(([word]) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')

@@ -10,6 +10,7 @@ export const HEADERS: Record<string, object> = {
   'X-Total-Count': header('The number of rows in all pages.', 'integer'),
   'X-Next-Cursor': header('The cursor of the next page; absent on the last page.', 'string'),
   ETag: header('The version of the row, for If-Match.', 'string'),
+  'X-Change-Id': header('The id of the change of records that the request has made; absent if it has changed nothing.', 'integer'),
   'X-Ignored': header('The inputs that the server ignored because of a rule, comma-separated; absent if there are none.', 'string'),
   'X-Unknown-Options': header(
     'The first ten titles in conditions of the request that no option has, as `field=title`, comma-separated and percent-encoded.',

@@ -9,7 +9,7 @@ export function addForm(operation: Operation): void {
   const content = operation.requestBody?.content
   const json = content?.['application/json']
   if (!content || !json) throw new Error(`${operation.operationId} takes no JSON`)
-  const { properties, required } = json.schema as { properties: Properties; required: string[] }
+  const { id, properties, required } = json.schema as { id?: string; properties: Properties; required: string[] }
   const { data: _, ...others } = properties
   // A file of a form has a name and a type of its own.
   const needed = ['file', ...required.filter((key) => key !== 'data' && key !== 'name')]
@@ -19,7 +19,10 @@ export function addForm(operation: Operation): void {
     description: 'The file. Parts called `name` and `type` replace its own name and media type.',
   }
   content['multipart/form-data'] = {
-    schema: { type: 'object', properties: { file, ...others }, required: needed, additionalProperties: false },
+    schema: {
+      ...(id !== undefined && { id: `${id}Form`, description: 'A file as a part of a form; the other parts are as in JSON.' }),
+      ...{ type: 'object', properties: { file, ...others }, required: needed, additionalProperties: false },
+    },
   }
 }
 

@@ -1,18 +1,20 @@
 /** The context of a request that has come by HTTP. What few requests need is found when it is asked for. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Credentials } from '../../access/authenticate.ts'
+import { type Credentials, SESSION_USER_HEADER } from '../../access/authenticate.ts'
 import type { Admission } from '../../access/authorize.ts'
 import { keyOf } from '../../access/bearer-key.ts'
 import type { Actor } from '../../actor.ts'
 import type { Deps } from '../../context.ts'
 import type { WalPosition } from '../../database/replicas/wal-position.ts'
+import { badInput } from '../../errors.ts'
 import { tokenHash } from '../../secrets/secrets.ts'
 import { hangUpSignal } from '../answers/hang-up.ts'
 import { isCrossSite } from './cross-site.ts'
+import { isLocalCaller } from './local-callers.ts'
 import { POSITION_HEADER } from './read-your-writes.ts'
 import type { CookieOptions, RequestContext } from './request-context.ts'
-import { RPC_PREFIX } from './rpc.ts'
+import { callsIn, isRpc } from './rpc.ts'
 
 export type Cookies = Pick<FastifyInstance, 'parseCookie' | 'serializeCookie'>
 
@@ -68,6 +70,12 @@ export class HttpRequest implements RequestContext {
   get isCrossSite() {
     return isCrossSite(this.deps, this.#request)
   }
+  get sessionUser() {
+    return this.#request.headers[SESSION_USER_HEADER] as string | undefined
+  }
+  get isLocal() {
+    return isLocalCaller(this.deps.settings, this.#request.raw)
+  }
   get ifMatch() {
     return this.#request.headers['if-match']
   }
@@ -122,9 +130,18 @@ export class HttpRequest implements RequestContext {
   }
 }
 
-/** One key for each call of an RPC batch, where an empty part means no key. An entirely empty header is an invalid key. */
+/**
+ * The key of each call: a header has as many parts as an RPC batch has calls, and an empty part is no key (contract.md §9, Formats).
+ * The header of a single call is one key, whatever it holds.
+ * @throws AppError 400 for more or fewer parts than calls
+ */
 function idempotencyKeys(url: string, header: string): (string | undefined)[] {
-  const isBatch = url.startsWith(RPC_PREFIX) && /[?&]batch=1(&|$)/.test(url)
-  if (!isBatch || header === '') return [header]
-  return header.split(',').map((part) => part.trim() || undefined)
+  const calls = isBatch(url) ? callsIn(url) : 1
+  if (calls === 1) return [header]
+  const keys = header.split(',').map((part) => part.trim() || undefined)
+  if (keys.length === calls) return keys
+  throw badInput('Idempotency-Key', `must have a part for each call of the batch, separated by commas: ${calls}, not ${keys.length}`)
 }
+
+/** Whether tRPC takes the request for a batch, which it may also be with a single call. */
+const isBatch = (url: string) => isRpc(url) && new URLSearchParams(url.split('?')[1]).get('batch') === '1'

@@ -4,6 +4,8 @@
 export const TAGS = {
   'Sign-in': 'Passwords, sessions, invitations and the profile of the person who signs in.',
   Keys: 'API keys of the account and of people, with their spaces, addresses and expiry.',
+  Preferences: 'What programs keep for their user by name: drafts, recent things, a theme.',
+  People: 'The users of an account, for its owner: who they are, who may come in, and who owns the account.',
   Spaces: 'Spaces and their members, each with a role.',
   Tables: 'Tables and their fields, type changes and indexes.',
   Records: 'The rows of a table: reading, searching, grouping and changing them, one by one or in batches.',

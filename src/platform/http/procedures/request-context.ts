@@ -23,8 +23,12 @@ export interface RequestContext {
   userAgent: string
   credentials: Credentials
   isCrossSite: boolean
+  /** The header X-Session-User, as it was sent. */
+  sessionUser: string | undefined
+  /** Whether the sender is taken for a program on this machine, before whom `/dev/mail` is open (local-callers.ts). */
+  isLocal: boolean
   now: Date
-  /** The key of each call of a batch, in the order of the calls. */
+  /** The key of each call of a batch, in the order of the calls. Reading it throws AppError 400 if there are more or fewer. */
   idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
   /** The header X-Position, as it was sent. */
@@ -68,13 +72,14 @@ export interface CookieOptions {
 
 /** The parts of a request that `admit` needs. */
 export function accessRequestOf(ctx: RequestContext): AccessRequest {
-  const { deps, credentials, ip, now, isCrossSite } = ctx
+  const { deps, credentials, ip, now, isCrossSite, sessionUser } = ctx
   return {
     db: deps.db,
     credentials,
     ip,
     now,
     isCrossSite,
+    sessionUser,
     remembered: deps.rememberedAccess,
     onAuthenticated: (actor, { lastSeenAt }) => {
       ctx.isCallerKnown = true

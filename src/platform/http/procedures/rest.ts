@@ -10,7 +10,7 @@ import type { z } from 'zod'
 import { type Access, type Admission, admit } from '../../access/authorize.ts'
 import { accountName } from '../../concurrency/current-account.ts'
 import type { FairQueue } from '../../concurrency/fair-queue.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, badInput } from '../../errors.ts'
 import { memo } from '../../memo.ts'
 import { base64Json } from '../answers/base64-json.ts'
 import { type List, WrittenJson } from '../answers/written-json.ts'
@@ -74,6 +74,7 @@ function mount(
   const { type, meta, input } = procedure
   const { openapi, access, bodyLimit = BODY_LIMIT } = meta
   const pathIds = pathIdsOf(procedure)
+  const texts = textsOfPath(procedure)
   app.route({
     method: openapi.method as 'GET' | 'POST',
     url: urlOf(procedure),
@@ -81,7 +82,7 @@ function mount(
     config: { needsCredentials: access.callers.length > 0 },
     onRequest: async (request, reply) => {
       const ctx = contextOf(request)
-      const ids = idsOfPath(request.params as Record<string, string>)
+      const ids = idsOfPath(request.params as Record<string, string>, texts)
       ctx.pathIds = ids
       noteCall(ctx, type)
       const bytes = bodyBytes(request)
@@ -158,7 +159,12 @@ function mountUploads(
 
 type Query = Record<string, string | string[]>
 
-const pathIdsOf = memo(({ meta }: RestProcedure) => [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string))
+export const pathIdsOf = memo(({ meta }: RestProcedure) => [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string))
+
+/** Those parts of the path that are texts by the schema, even one of digits: a name, not an id. */
+const textsOfPath = memo((procedure: RestProcedure) =>
+  pathIdsOf(procedure).filter((id) => definitionOf(procedure.input?.shape[id] as z.ZodType).type === 'string'),
+)
 
 const urlOf = ({ meta }: RestProcedure) => meta.openapi.path.replaceAll(/\{(\w+)\}/g, ':$1')
 
@@ -199,19 +205,29 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
       throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
         issues: [{ path: [id], message: 'is given in the path, not in the body' }],
       })
-  const whole = { ...given, ...(ctx.pathIds ?? idsOfPath(request.params as Record<string, string>)) }
+  const whole = { ...given, ...(ctx.pathIds ?? idsOfPath(request.params as Record<string, string>, textsOfPath(procedure))) }
   // An upload, which has no ids here, is checked again in any case.
   if (ctx.admission && ctx.pathIds && ctx.deps.clock().getTime() - ctx.now.getTime() > SLOW_BODY_MS) {
     ctx.admission = await admit(accessRequestAgain(ctx), meta.access, type === 'mutation', ctx.pathIds)
   }
+  const isBare = meta.isList === true && !takesEnvelope(request.query as Query)
   const answer = await procedure.run({ request: ctx }, whole)
   reply.code(meta.status ?? 200)
   if (meta.isList) setListHeaders(reply, answer as List<unknown>)
   if (answer instanceof WrittenJson) {
     reply.type('application/json; charset=utf-8')
-    return answer.text
+    return isBare ? answer.text : answer.whole
   }
-  return (meta.isList && (answer as List<unknown>).rows) || answer
+  return (isBare && (answer as List<unknown>).rows) || answer
+}
+
+/**
+ * Whether a list is to be answered as over RPC, with its total and cursor around the rows (contract.md §9, Formats).
+ * @throws AppError 400 for a value that is neither true nor false
+ */
+function takesEnvelope({ envelope = 'false' }: Query): boolean {
+  if (envelope !== 'true' && envelope !== 'false') throw badInput('envelope', 'must be true or false')
+  return envelope === 'true'
 }
 
 function setListHeaders(reply: FastifyReply, { total, next_cursor }: Omit<List<unknown>, 'rows'>): void {
@@ -219,12 +235,15 @@ function setListHeaders(reply: FastifyReply, { total, next_cursor }: Omit<List<u
   if (next_cursor !== undefined) reply.header('x-next-cursor', next_cursor)
 }
 
-/** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */
-export function idsOfPath(params: Record<string, string>): Record<string, number | string> {
+/**
+ * The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses.
+ * @param texts what stays text in any case
+ */
+export function idsOfPath(params: Record<string, string>, texts: readonly string[] = []): Record<string, number | string> {
   const ids: Record<string, number | string> = {}
   for (const name of Object.keys(params)) {
     const text = params[name] as string
-    ids[name] = /^-?\d+$/.test(text) ? clamped(Number(text)) : text
+    ids[name] = !texts.includes(name) && /^-?\d+$/.test(text) ? clamped(Number(text)) : text
   }
   return ids
 }
@@ -250,21 +269,35 @@ export function fromQuery(query: Query, input: z.ZodObject | undefined, pathIds:
   const known = keys.filter(([key]) => Object.hasOwn(shape, key) && !pathIds.includes(key))
   return Object.fromEntries(
     known.map(([key, value]) => {
-      const kind = kindOf(shape[key] as z.ZodType)
-      if (typeof value !== 'string') return [key, value]
-      if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(value)) return [key, clampedNumber(value)]
-      if (kind === 'boolean' && (value === 'true' || value === 'false')) return [key, value === 'true']
-      return [key, value]
+      const { type, element } = definitionOf(shape[key] as z.ZodType)
+      if (type === 'array') return [key, namesIn([value].flat()).map((name) => converted(name, element && definitionOf(element).type))]
+      return [key, typeof value === 'string' ? converted(value, type) : value]
     }),
   )
 }
 
+function converted(text: string, kind: string | undefined): unknown {
+  if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return clampedNumber(text)
+  if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+/** The names of a list: separated by commas, or one for each time that the key is given. */
+const namesIn = (values: readonly string[]): string[] => values.flatMap((value) => value.split(',').filter(Boolean))
+
 const clampedNumber = (text: string) => (/^-?\d+$/.test(text) ? Math.max(-Number.MAX_SAFE_INTEGER, clamped(Number(text))) : Number(text))
 
-/** The type inside `optional`, `default`, transforms and similar wrappers. */
-function kindOf(schema: z.ZodType): string {
-  const def = (schema as unknown as { def: { type: string; innerType?: z.ZodType; in?: z.ZodType } }).def
-  if (def.innerType) return kindOf(def.innerType)
-  if (def.type === 'pipe' && def.in) return kindOf(def.in)
-  return def.type
+interface Definition {
+  type: string
+  /** The schema of the elements of a list. */
+  element?: z.ZodType
+  innerType?: z.ZodType
+  in?: z.ZodType
+}
+
+/** The definition inside `optional`, `default`, transforms and similar wrappers. */
+function definitionOf(schema: z.ZodType): Definition {
+  const { def } = schema as unknown as { def: Definition }
+  if (def.innerType) return definitionOf(def.innerType)
+  return def.type === 'pipe' && def.in ? definitionOf(def.in) : def
 }

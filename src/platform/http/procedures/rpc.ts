@@ -14,7 +14,7 @@ import { bodyBytes } from '../load/large-bodies.ts'
 import { callerOfBody, countByAddress, type RequestContext } from './request-context.ts'
 import type { CallContext } from './trpc.ts'
 
-export const RPC_PREFIX = '/trpc/'
+const RPC_PREFIX = '/trpc/'
 /** Bytes of the body of a call, or of a batch of calls. */
 export const RPC_BODY_LIMIT = 4 * 1_048_576
 /** A batch has calls on many tables. */
@@ -24,9 +24,22 @@ const ANSWERS_LIMIT_MB = 64
 
 /** How many calls a request makes: those of a batch, and one on any other path. */
 export function callsIn(url: string): number {
-  if (!url.startsWith(RPC_PREFIX)) return 1
+  const path = pathOf(url)
+  return path.startsWith(RPC_PREFIX) ? path.split(',').length : 1
+}
+
+/** Whether a request is one to RPC, as the router sees it: any letter of its path may be encoded. */
+export const isRpc = (url: string): boolean => pathOf(url).startsWith(RPC_PREFIX)
+
+function pathOf(url: string): string {
   const [path = ''] = url.split('?', 1)
-  return path.split(/,|%2c/i).length
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // The router refuses it.
+    return path
+  }
 }
 
 /** Mounts /trpc. @param contextOf returns the context of a request, through which the response headers are set */
@@ -83,7 +96,8 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
         await fastifyRequestHandler({
           req,
           res,
-          path: req.params.path,
+          // The library decodes it, which the router has done once already.
+          path: encodeURIComponent(req.params.path),
           router,
           createContext: ({ info }): CallContext => ({ request: embedding(contextOf(req), info.accept === 'application/jsonl') }),
           allowMethodOverride: true,

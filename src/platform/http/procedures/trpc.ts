@@ -51,6 +51,8 @@ export interface Meta extends Record<string, unknown> {
   isRepeatable?: boolean
   /** Whether the response has the row's version as its ETag, and whether the procedure honours If-Match. */
   etag?: 'answered' | 'answered and heeded'
+  /** Whether the procedure changes records: X-Change-Id is the `change_id` of its answer, unless that is null. */
+  changesRecords?: boolean
   /** Whether X-Ignored names the inputs that a rule made the service ignore. */
   mayIgnore?: boolean
   /** Whether X-Unknown-Options names the titles in conditions that no option has. */
@@ -75,7 +77,8 @@ export const { router, mergeRouters } = t
 /** How an operation behaves on REST, beyond what its schemas say. */
 type Behaviour = Pick<
   Meta,
-  'status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'takesConditions' | 'sessionOnlyKey'
+  | ('status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag')
+  | ('changesRecords' | 'mayIgnore' | 'takesConditions' | 'sessionOnlyKey')
 >
 
 /** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
@@ -127,7 +130,6 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     noteCall(request, type)
     const raw = await (request.admission ? getRawInput() : rawInput(request, access, getRawInput))
     const ids = keysOf(raw)
-    const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
     const ifMatch = meta?.etag === 'answered and heeded' ? versionsOf(request.ifMatch) : undefined
 
     const admitAgain = () => admit(accessRequestAgain(request), access, type === 'mutation', ids)
@@ -137,6 +139,9 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
       const sessionOnlyKey = meta?.sessionOnlyKey
       if (sessionOnlyKey && admission.actor.keyId !== null && Object.hasOwn(ids, sessionOnlyKey)) throw forbidden(NO_ATTACHMENTS)
       refuseInvalidText(raw)
+      // Keys that fit no call refuse each call of the batch, also those that take none.
+      const keys = request.idempotencyKeys
+      const key = meta?.isRepeatable ? keys[batchIndex] : undefined
       const headers: Headers = {}
       const proceed = ({ actor, row }: Admission) =>
         next({
@@ -165,8 +170,19 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
       request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids)),
     )
     for (const name in headers) request.setHeader(name, headers[name] as string)
+    if (meta?.changesRecords) nameChange(request, result)
     return embedded(request, type, result)
   })
+
+/** An array has no other place for the id, and a repetition has that of the stored answer. */
+function nameChange(request: RequestContext, result: { ok: boolean }): void {
+  const { data } = result as { data?: { change_id?: number | null } }
+  for (const [name, value] of Object.entries(changeHeader(data))) request.setHeader(name, value)
+}
+
+/** The header that names the change of an answer. */
+export const changeHeader = (answer: { change_id?: number | null } | undefined): Headers =>
+  typeof answer?.change_id === 'number' ? { 'x-change-id': String(answer.change_id) } : {}
 
 /** The result; over RPC with what stands for written JSON in the envelope. */
 function embedded<Result extends { ok: boolean }>({ embed }: RequestContext, type: string, result: Result): Result {

@@ -1,8 +1,8 @@
 /** Tells programs on this machine from everybody else, for what the embedded default shows without credentials. */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import type { Settings } from '../../settings.ts'
-import { plainAddress } from '../access/network.ts'
+import type { Settings } from '../../../settings.ts'
+import { plainAddress } from '../../access/network.ts'
 
 type Reach = Pick<Settings, 'databaseUrl' | 'host' | 'publicUrl' | 'trustProxy'>
 
