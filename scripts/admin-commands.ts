@@ -9,6 +9,7 @@ import { Password, TimeZone } from '../src/auth/schema.ts'
 import { type ReplayChoice, replayMessages } from '../src/email/inbox/replay.ts'
 import { NewKey } from '../src/keys/schema.ts'
 import { create as createKey } from '../src/keys/service.ts'
+import { accounts, keysOf, usersOfAccounts } from '../src/people/queries.ts'
 import { type ActingUser, type Deps, systemContext, userContext } from '../src/platform/context.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { EmailAddress, Id, Name } from '../src/platform/http/procedures/schemas.ts'
@@ -20,10 +21,12 @@ import { create as createSpace, restore as restoreSpace } from '../src/spaces/se
 import { moveSpace, placeSpace } from '../src/tables/elsewhere/placement.ts'
 import { restore as restoreTable } from '../src/tables/service.ts'
 import type { CommandName, Given } from './admin-arguments.ts'
+import { disablePerson, enablePerson, erasePerson, giveAccount } from './admin-people.ts'
 import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
 import { examine, printed } from './doctor/doctor.ts'
 import { checkFiles } from './files-check.ts'
+import { copyFiles } from './files-copy.ts'
 import { moveFiles } from './files-move.ts'
 import { rotateSecrets } from './rotate-secrets.ts'
 import { ScriptError, withDeps } from './runtime.ts'
@@ -35,6 +38,12 @@ const IdText = z.coerce.number('must be a whole number').pipe(Id)
 const onDatabase = (work: (deps: Deps, given: Given) => Promise<object>) => async (given: Given) => {
   const result = await withDeps(readSettings(), (deps) => work(deps, given))
   console.log(JSON.stringify(result))
+}
+
+/** A command that prints a JSON array, with one row in each line. */
+const listing = (rows: (deps: Deps, options: Given['options']) => Promise<object[]>) => async (given: Given) => {
+  const lines = (await withDeps(readSettings(), (deps) => rows(deps, given.options))).map((row) => JSON.stringify(row))
+  console.log(lines.length ? `[\n${lines.join(',\n')}\n]` : '[]')
 }
 
 /** The commands, by the names that admin-arguments.ts lists. */
@@ -84,6 +93,15 @@ export const runs: Record<CommandName, (given: Given) => Promise<void>> = {
     const actor = user ? await userOf(deps.db, user) : await ownerOf(deps.db, account ?? 0)
     return createKey(userContext(deps, actor), input)
   }),
+  'account list': listing(({ db }) => accounts(db)),
+  'account owner': onDatabase((deps, { positionals: [account, person = ''] }) =>
+    giveAccount(deps, read(z.object({ account: IdText }), { account }).account, person),
+  ),
+  'user list': listing(async ({ db }, options) => usersOfAccounts(db, await accountIn(db, options))),
+  'user disable': onDatabase((deps, { positional = '' }) => disablePerson(deps, positional)),
+  'user enable': onDatabase((deps, { positional = '' }) => enablePerson(deps, positional)),
+  'user erase': onDatabase((deps, { positional = '', options }) => erasePerson(deps, positional, options.yes === true)),
+  'key list': listing(async ({ db }, options) => keysOf(db, await accountIn(db, options))),
   'set-password': onDatabase(async (deps, { positional, options }) => {
     const { db, clock } = deps
     const { email } = read(z.object({ email: EmailAddress }), { email: positional })
@@ -139,6 +157,12 @@ export const runs: Record<CommandName, (given: Given) => Promise<void>> = {
     const check = (deps: Deps) => checkFiles(deps, { repairs: options.repair === true, print: console.log })
     if (!(await withDeps(readSettings(), check))) process.exitCode = 1
   },
+  'files copy': async ({ positional = '' }) => {
+    const { storage, storagePrevious } = readSettings()
+    if (positional === storage) throw new ScriptError('files copy: the files are there already: name another folder or bucket')
+    const [from, to] = [openStorage(storage, { previous: storagePrevious }), openStorage(positional)]
+    console.log(JSON.stringify(await copyFiles(from, to).catch(asStorageFailure)))
+  },
   'files move': onDatabase(async ({ db, log, settings }, { positional = '' }) => {
     const { storage, storagePrevious } = settings
     if (positional !== storage || storagePrevious === undefined)
@@ -163,6 +187,12 @@ export const runs: Record<CommandName, (given: Given) => Promise<void>> = {
   },
 }
 
+/** Says in one line why a folder or bucket cannot be read or written. */
+function asStorageFailure(error: Error): never {
+  const { name, message } = error.cause instanceof Error ? error.cause : error
+  throw new ScriptError(`files copy: ${name === 'Error' ? message : `${name}: ${message}`}`)
+}
+
 /** Parses the options by a schema. @throws ScriptError naming the first invalid option */
 function read<Schema extends z.ZodType>(schema: Schema, given: Given['options'] | object): z.infer<Schema> {
   const parsed = schema.safeParse(given)
@@ -172,6 +202,13 @@ function read<Schema extends z.ZodType>(schema: Schema, given: Given['options'] 
   if (name === undefined) throw new ScriptError(message ?? 'wrong')
   const isMissing = (given as Record<string, unknown>)[name] === undefined
   throw new ScriptError(`${name} ${isMissing ? 'is missing' : message}`)
+}
+
+/** The account that `--account` names; null for all. @throws ScriptError if there is none with the id */
+async function accountIn(db: Database, options: Given['options']): Promise<number | null> {
+  const { account } = read(z.object({ account: IdText.optional() }), options)
+  if (account !== undefined) await ownerOf(db, account)
+  return account ?? null
 }
 
 /** @throws ScriptError for what is neither an id nor an instant */

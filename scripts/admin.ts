@@ -9,6 +9,13 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   create-space --account <id> --name <name>
   create-key --account <id> --name <name> [--read-only] [--spaces <id,id,…>] [--ips <range,range,…>] [--expires <YYYY-MM-DD HH:MM:SS>]
   create-key --user <email> --name <name> [--read-only] [--ips …] [--expires …]      a personal key
+  account list                                      accounts with their owners, as JSON, one in a line
+  account owner <account> <email|id>                hands an account, by its id, to another of its users
+  user list [--account <id>]                        users with their state, when they were last seen, and their spaces
+  user disable <email|id>                           ends the sessions, personal keys and waiting emails of a user, who may do nothing then
+  user enable <email|id>                            lets a disabled user in again
+  user erase <email|id> [--yes]                     takes name, address and access from a user for good; asks first, or not with --yes
+  key list [--account <id>]                         keys without their secrets
   set-password <email> [--password-stdin]           ends all sessions of the user, too
   restore-table <id>                                brings back what was deleted in the last seven days
   restore-space <id>
@@ -21,6 +28,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
   files check [--repair]                            reads all stored files, compares them with their rows and uses, and reports what does not agree; --repair
                                                     mends what it can, drops unused files, and deletes bytes that nothing names
+  files copy <to>                                   copies the files of STORAGE that <to>, a folder or bucket, does not have, for a backup (docs/backup.md)
   files move <to>                                   moves all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/stored-files.md)
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running

@@ -89,7 +89,7 @@ test('a table is exported as CSV and imported again beside the service, and a re
   const [file, again] = [join(own.dataDir, 'in.csv'), join(own.dataDir, 'out.csv')]
   writeFileSync(file, `ID,Name,Amount\n${Array.from({ length: 2_500 }, (_, index) => `${index},"N ${index}",${index}\n`).join('')}`)
   const imported = await admin(['import', '--table', String(table), file])
-  expect(JSON.parse(imported.stdout)).toEqual({ created: 2_500, ignored: ['ID'] })
+  expect(JSON.parse(imported.stdout)).toEqual({ created: 2_500, change_id: expect.any(Number), ignored: ['ID'] })
   expect(imported.stderr).toMatch(/^2500 rows, \d+ rows\/s, 0\.\d MB\n$/)
 
   const exported = await admin(['export', '--table', String(table), again])
@@ -128,6 +128,77 @@ test('a new password ends the existing sessions', async () => {
   await expect(signIn(service.url, seeded.viewer)).rejects.toThrow('Wrong email or password')
   seeded.viewer = { ...seeded.viewer, password }
   await signIn(service.url, seeded.viewer)
+})
+
+test('accounts, users and keys are listed, a user is disabled and enabled, and an account is handed over', async () => {
+  const { account_id, owner } = await made(['create-account', '--name', 'Beech', '--owner', 'Bea', '--email', 'bea@beech.example'])
+  const account = ['--account', String(account_id)]
+  const bob = await made(['create-user', ...account, '--name', 'Bob', '--email', 'bob@beech.example'])
+  const space = await made(['create-space', ...account, '--name', 'Work'])
+  const key = await made(['create-key', '--user', 'bob@beech.example', '--name', 'Mine'])
+  const listed = async (what: string, args = account) => (await made([what, 'list', ...args])) as Record<string, unknown>[]
+
+  expect((await listed('account', [])).find(({ id }) => id === account_id)).toEqual({
+    ...{ id: account_id, name: 'Beech', users: 2, spaces: 1, keys: 1, created_at: expect.any(String) },
+    owner: { id: owner.id, name: 'Bea', email: 'bea@beech.example' },
+  })
+  expect(await listed('user')).toEqual([
+    {
+      ...{ account_id, id: owner.id, name: 'Bea', email: 'bea@beech.example', status: 'active', last_seen_at: null, is_owner: true },
+      spaces: [{ space_id: space.id, role: 'admin' }],
+    },
+    {
+      ...{ account_id, id: bob.id, name: 'Bob', email: 'bob@beech.example', status: 'active', last_seen_at: null, is_owner: false },
+      spaces: [],
+    },
+  ])
+  expect(await listed('key')).toMatchObject([{ id: key.id, account_id, kind: 'personal', name: 'Mine', email: 'bob@beech.example' }])
+  expect(JSON.stringify(await listed('key', []))).not.toContain(key.secret.slice(-20))
+  expect((await admin(['user', 'list', ...account])).stdout.trimEnd().split('\n')).toHaveLength(4)
+
+  const stateOf = (status: string) => ({ id: bob.id, email: 'bob@beech.example', status })
+  expect(await made(['user', 'disable', 'Bob@beech.example'])).toEqual(stateOf('disabled'))
+  expect(await made(['user', 'disable', String(bob.id)])).toEqual(stateOf('disabled'))
+  expect(await listed('key')).toEqual([])
+  expect((await call(service.url, '/api/key/self', { key: key.secret })).status).toBe(401)
+  expect(await refusal(['set-password', 'bob@beech.example'])).toBe('The user is disabled; enable them first')
+  expect(await refusal(['account', 'owner', String(account_id), 'bob@beech.example'])).toBe(
+    'Only an active user can own the account; this one is disabled',
+  )
+  expect(await made(['user', 'enable', String(bob.id)])).toEqual(stateOf('active'))
+  expect(await refusal(['user', 'disable', 'bea@beech.example'])).toBe(
+    "The account's owner cannot be disabled; hand the account to another user first",
+  )
+  const handed = await made(['account', 'owner', String(account_id), 'bob@beech.example'])
+  expect(handed).toEqual({ account_id, owner: { id: bob.id, email: 'bob@beech.example' } })
+  expect(await refusal(['account', 'owner', String(account_id), String(bob.id)])).toBe('The user is the owner of the account already')
+  expect(await refusal(['account', 'owner', '1', 'bob@beech.example'])).toBe(
+    `bob@beech.example is a user of account ${account_id}, not of account 1`,
+  )
+  expect(await refusal(['user', 'disable', 'nobody@beech.example'])).toBe('There is no user nobody@beech.example')
+  expect(await refusal(['user', 'list', '--account', '999999'])).toBe('There is no account 999999')
+  expect(await refusal(['user', 'enable'])).toMatch(/^user enable: needs one argument, <email\|id>/)
+
+  expect(await refusal(['user', 'erase', 'bea@beech.example'])).toBe(
+    `user erase: bea@beech.example (user ${owner.id}) cannot be brought back; repeat the command with --yes`,
+  )
+  expect(await made(['user', 'erase', 'bea@beech.example', '--yes'])).toEqual({ id: owner.id, email: null, status: 'erased' })
+  expect(await refusal(['user', 'erase', 'bea@beech.example', '--yes'])).toBe('There is no user bea@beech.example')
+  expect(await refusal(['user', 'erase', String(owner.id), '--yes'])).toBe('The user was erased')
+  expect(await refusal(['user', 'enable', String(owner.id)])).toBe('The user was erased')
+  expect(await refusal(['user', 'erase', String(bob.id), '--yes'])).toBe(
+    "The account's owner cannot be erased; hand the account to another user first",
+  )
+  expect((await listed('user')).at(-1)).toMatchObject({ id: owner.id, name: `Deleted user ${owner.id}`, email: null, status: 'erased' })
+
+  const cookie = await signIn(service.url, bob)
+  const { body: log } = await call(service.url, '/api/audit/list', { cookie })
+  expect(log.filter(({ actor_user_id }: { actor_user_id: number | null }) => actor_user_id === null).slice(0, 4)).toMatchObject([
+    { action: 'user.erased', object: { type: 'user', id: String(owner.id) } },
+    { action: 'account.owner_changed', detail: { owner: bob.id, before: owner.id } },
+    { action: 'user.enabled', object: { type: 'user', id: String(bob.id) } },
+    { action: 'user.disabled', object: { type: 'user', id: String(bob.id) } },
+  ])
 })
 
 test('a deleted table and a deleted space are restored with their records', async () => {
@@ -190,7 +261,7 @@ test.each([
   ['migrate', ['new', 'x', 'y'], /^new takes one argument, the name; /],
   ['seed', ['--colour'], /^Unknown option '--colour'; npm run seed -- --help$/],
   ['seed', ['x'], /^Unexpected argument 'x'; npm run seed -- --help$/],
-  ['demo', ['x'], /^Unexpected argument 'x'; npm run demo takes none$/],
+  ['demo', ['x'], /^Unexpected argument 'x': npm run demo takes --who, or none$/],
 ])('%s %j is refused in one line', async (script, args, line) => {
   const { code, stdout, stderr } = await own.run(script, args)
   expect([code, stdout, stderr.split('\n').length]).toEqual([1, '', 2])
@@ -238,7 +309,7 @@ test('a backup taken while users work restores everything elsewhere, files inclu
 
   const { code, stdout, stderr } = await elsewhere.run('admin', ['restore', backup])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(stdout).toMatch(/^Restored the state of .+ into .+: 4 accounts, 10 users\n$/)
+  expect(stdout).toMatch(/^Restored the state of .+ into .+: 5 accounts, 12 users\n$/)
   const restored = await elsewhere.start()
   await signIn(restored.url, member)
   const { body: rows } = await call(restored.url, `/api/table/${table_id}/records/query`, { key: keys.account, body: { limit: 1000 } })

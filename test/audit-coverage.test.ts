@@ -1,6 +1,7 @@
 /** Every operation that changes something is audited, or has a reason here why it is not. */
 import { expect, test } from 'vitest'
 import type { Action } from '../src/audit/actions.ts'
+import { mailAddressLink } from '../src/auth/address-letters.ts'
 import { mailReset } from '../src/auth/password-reset.ts'
 import { createInvite } from '../src/auth/service.ts'
 import { startSession } from '../src/auth/sessions.ts'
@@ -19,9 +20,15 @@ const OWN = 'a choice of the caller that concerns nobody else'
 /** The changes that are not audited, each with its reason. */
 const UNAUDITED: Record<string, string> = {
   'auth.forgot': 'the job that mails the link is audited, because only then an account is known (test/password-reset.test.ts)',
+  'auth.setup': 'audited where there is no user yet (test/first-owner.test.ts)',
+  'auth.demo': 'audited where there is a demo account (test/demo-sign-in.test.ts)',
   'records.create': RECORD,
   'records.createBatch': RECORD,
   'records.update': RECORD,
+  'records.updateWhere': RECORD,
+  'jobs.cancel': 'what the job has changed is audited or in the history of its records',
+  'records.updateBatch': RECORD,
+  'records.undo': 'an ordinary write, which the history shows; what it deletes is audited as a deletion (test/undo.test.ts)',
   'files.create': RECORD,
   'files.create.put': RECORD,
   'comments.create': RECORD,
@@ -48,6 +55,7 @@ const UNAUDITED: Record<string, string> = {
   'email.send': 'its comment says who sent what to whom, and when',
   'email.receive': 'mail from outside, which its comment shows',
   'smtp.test': 'changes nothing',
+  'preferences.update': OWN,
   'tasks.subscribe': OWN,
   'tasks.unsubscribe': OWN,
   'subscriptions.subscribe': OWN,
@@ -57,10 +65,11 @@ const UNAUDITED: Record<string, string> = {
   'notifications.markRead': OWN,
   'notifications.markUnread': OWN,
   'notifications.markAllRead': OWN,
+  'notifications.markRecordRead': OWN,
 }
 
 /** Operations that change nothing and are audited all the same. */
-const AUDITED_READS = ['audit.export', 'csv.export']
+const AUDITED_READS = ['audit.export', 'csv.export', 'users.export']
 
 async function changes(): Promise<string[]> {
   const procedures = new Map(operations.map(({ name, type }) => [name, type]))
@@ -83,6 +92,13 @@ async function endedSession(userId: number): Promise<{ id: number }> {
 /** The token of a link for a new password, as it is mailed. */
 async function resetToken(email: string): Promise<string> {
   await mailReset(systemContext(app.deps), { email, ip: '192.0.2.1' })
+  return /#([\w-]+)/.exec(app.letters.at(-1)?.text ?? '')?.[1] ?? ''
+}
+
+/** The token of the link to the new address that the user has asked for, as it is mailed. */
+async function addressLink(userId: number): Promise<string> {
+  const [change] = await app.db.read<{ id: number }>(sql`select max(id) as id from address_changes where user_id = ${userId}`)
+  await mailAddressLink(systemContext(app.deps), { change_id: change?.id ?? 0 })
   return /#([\w-]+)/.exec(app.letters.at(-1)?.text ?? '')?.[1] ?? ''
 }
 
@@ -154,6 +170,17 @@ test('audits every change in its transaction, or says why not', async () => {
     () => post('/api/auth/password', passwords),
     () => ({ action: 'password.changed', ...ofOwner }),
   )
+  await audited(
+    'auth.email',
+    () => post('/api/auth/email', { email: `new.${owner.email}`, current_password: passwords.new_password }),
+    () => ({ action: 'address.change_requested', ...ofOwner }),
+  )
+  const addressToken = await addressLink(owner.id)
+  await audited(
+    'auth.confirmEmail',
+    () => post('/api/auth/email/confirm', { token: addressToken }, null),
+    () => ({ action: 'address.changed', ...ofOwner }),
+  )
   const { id: sessionId } = await endedSession(owner.id)
   await audited(
     'sessions.end',
@@ -182,6 +209,19 @@ test('audits every change in its transaction, or says why not', async () => {
   )
   const unsubscribe = () => app.as(null).send(unsubscribePath(app.settings.secretKeys, viewer.id), { method: 'POST' })
   await audited('notifications.unsubscribe', unsubscribe, () => ({ action: 'user.updated', actor_user_id: null, ...ofViewer }))
+
+  // People
+  const ofMember = { ...actor, object: object('user', account.member.id) }
+  await audited(
+    'users.disable',
+    () => post(`/api/user/${account.member.id}/disable`),
+    () => ({ action: 'user.disabled', ...ofMember }),
+  )
+  await audited(
+    'users.enable',
+    () => post(`/api/user/${account.member.id}/enable`),
+    () => ({ action: 'user.enabled', ...ofMember }),
+  )
 
   // Keys
   const key = await audited(
@@ -460,6 +500,13 @@ test('audits every change in its transaction, or says why not', async () => {
   )
   const several = () => post(`${path}/records/delete_batch`, { record_ids: [second, third] })
   await audited('records.deleteBatch', several, () => ({ action: 'records.deleted', ...inTable, object: null }))
+  await audited(
+    'records.restore',
+    () => post(`${path}/record/${third}/restore`),
+    () => ({ action: 'records.restored', ...inTable, object: object('record', third) }),
+  )
+  const matching = () => post(`${path}/records/delete_where`, { filter: { all: [] }, expect: 2 })
+  await audited('records.deleteWhere', matching, () => ({ action: 'records.deleted', ...inTable, object: null }))
 
   // Imports and exports
   const csv = { method: 'POST', body: 'Name\nImported\n', headers: { 'content-type': 'text/csv' } }
@@ -487,6 +534,21 @@ test('audits every change in its transaction, or says why not', async () => {
     'tables.delete',
     () => post(`${path}/delete`),
     () => ({ action: 'table.deleted', ...ofTable }),
+  )
+  await audited(
+    'users.export',
+    () => app.as(owner).get(`/api/user/${account.member.id}/export.zip`),
+    () => ({ action: 'export.user', ...ofMember }),
+  )
+  await audited(
+    'users.erase',
+    () => post(`/api/user/${account.viewer.id}/erase`, { current_password: passwords.new_password }),
+    () => ({ action: 'user.erased', ...actor, object: object('user', account.viewer.id) }),
+  )
+  await audited(
+    'account.owner',
+    () => post('/api/account/owner', { user_id: account.member.id, current_password: passwords.new_password }),
+    () => ({ action: 'account.owner_changed', ...actor, object: object('account', account.id) }),
   )
 
   const known = [...done, ...Object.keys(UNAUDITED)]

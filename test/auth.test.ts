@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -19,6 +20,32 @@ describe('signing in', () => {
     const logout = await app.as(null).send('/api/auth/logout', { method: 'POST', headers: browser })
     expect(logout.body).toEqual({ ok: true })
     expect((await app.as(null).get('/api/auth/me', browser)).status).toBe(401)
+  })
+
+  test('says whether the account is theirs, also after it was handed over', async () => {
+    const { owner, member } = await app.account({ withPassword: true })
+    await app.db.write(sql`
+      update users set password_hash = (select password_hash from users where id = ${owner.id}) where id = ${member.id}`)
+    const signIn = async ({ email }: typeof owner) =>
+      (await app.as(null).post('/api/auth/login', { email, password: owner.password })).body.is_owner
+    const me = async (person: typeof owner) => [
+      (await app.as(person).get('/api/auth/me')).body.is_owner,
+      (await app.as(person).rpc.auth.me.query()).is_owner,
+      (await app.as(person).post('/api/auth/profile', { name: person.name })).body.is_owner,
+    ]
+    expect([await signIn(owner), await me(owner), await signIn(member), await me(member)]).toEqual([
+      true,
+      [true, true, true],
+      false,
+      [false, false, false],
+    ])
+    await app.as(owner).post('/api/account/owner', { user_id: member.id, current_password: owner.password })
+    expect([await signIn(owner), await me(owner), await signIn(member), await me(member)]).toEqual([
+      false,
+      [false, false, false],
+      true,
+      [true, true, true],
+    ])
   })
 
   test('answers a wrong address and a wrong password alike, and slows guesses down', async () => {

@@ -28,7 +28,7 @@ const NOTICE = 'Your password for Gridpost was changed'
 const mailsTo = (email: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(email)).map(({ email: letter }) => letter)
 const lettersTo = (email: string) => mailsTo(email).filter(({ subject }) => subject !== NOTICE)
 const noticesTo = (email: string) => mailsTo(email).filter(({ subject }) => subject === NOTICE)
-const tokenOf = (text: string | undefined) => /^https:\/\/grid\.example\/reset#([\w-]{43})$/m.exec(text ?? '')?.[1] ?? ''
+const tokenOf = (text: string | undefined) => /^https:\/\/grid\.example\/reset#([\w-]{43})&email=\S+%40\S+$/m.exec(text ?? '')?.[1] ?? ''
 
 /** Asks for a link. @returns the token that was mailed */
 async function mailedToken(email: string): Promise<string> {
@@ -53,7 +53,7 @@ describe('a forgotten password', () => {
     const token = await mailedToken(owner.email.toUpperCase().toLowerCase())
     const [letter] = lettersTo(owner.email)
     expect([letter?.from?.address, letter?.subject]).toEqual(['news@grid.example', 'Set a new password for Gridpost'])
-    expect(letter?.html).toContain(`href="https://grid.example/reset#${token}"`)
+    expect(letter?.html).toContain(`href="https://grid.example/reset#${token}&amp;email=${encodeURIComponent(owner.email)}"`)
     expect(letter?.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
     // Only a hash is stored.
     expect(await app.db.read(sql`select from password_resets where token_hash = ${Buffer.from(token)}`)).toEqual([])

@@ -74,7 +74,10 @@ describe.each(WRITES)('%s', (_, pathOf, body) => {
     const { id: _other, ...remembered } = (await write()).body
     const stamps = { created_at: expect.anything(), updated_at: first.updated_at && expect.anything() }
     const named = 'data' in first && { title: expect.any(String), data: { name: expect.any(String) } }
-    const expected = 'ok' in first ? { ...first, ok: false } : { ...first, ...('created_at' in first && stamps), ...named }
+    const version = 'version' in first && { version: expect.any(Number) }
+    const change = 'change_id' in first && { change_id: expect.any(Number) }
+    const expected =
+      'ok' in first ? { ...first, ok: false } : { ...first, ...('created_at' in first && stamps), ...named, ...version, ...change }
     expect(remembered).toEqual(expected)
   })
 

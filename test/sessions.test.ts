@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startSession } from '../src/auth/sessions.ts'
+import { createClient } from '../src/client.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Person, testApp } from './support/app.ts'
 
@@ -107,6 +108,47 @@ describe('the sessions of a user', () => {
     const fromElsewhere = await app.as(member).post(`/api/auth/session/${id}/end`, {}, { origin: 'https://evil.example' })
     expect(fromElsewhere.status).toBe(403)
     expect((await app.as(member).get('/api/auth/me')).status).toBe(200)
+  })
+
+  test('are refused where the request names another user than the cookie has', async () => {
+    const { owner, member, space, keys } = await app.account()
+    const id = await app
+      .as(owner)
+      .rpc.tables.create.mutate({ space_id: space, name: 'Deals', fields: [{ name: 'Title', type: 'text' }] })
+      .then((table) => table.id)
+    const path = `/api/table/${id}/records/create`
+    const refusal = {
+      code: 'UNAUTHORIZED',
+      message: 'The session is of another user',
+      issues: [{ path: ['X-Session-User'], message: 'is not the user of the session' }],
+    }
+    const others = [`${member.id}`, '0', '-1', '', 'Ada', `0${owner.id}`, `${owner.id}.0`, `${owner.id}, ${owner.id}`, '9'.repeat(5_000)]
+    for (const other of others) {
+      const expecting = { 'x-session-user': other }
+      const created = await app.as(owner).post(path, { data: { title: 'Mine' } }, expecting)
+      expect([created.status, created.headers.get('www-authenticate')], other).toEqual([401, 'Bearer'])
+      expect(created.body).toMatchObject(refusal)
+      for (const plain of ['/api/auth/me', '/api/events', '/api/file/none.txt', `/api/table/${id}/export.csv`])
+        expect([plain, (await app.as(owner).get(plain, expecting)).status]).toEqual([plain, 401])
+      expect((await app.as(owner).post(path, '{', { ...expecting, 'content-type': 'application/json' })).status).toBe(401)
+      const rpc = createClient({ baseUrl: app.url, headers: () => ({ ...cookieOf(owner), ...expecting }) })
+      const calls = [rpc.auth.me.query(), rpc.records.create.mutate({ table_id: id, data: { title: 'Mine' } })]
+      for (const call of await Promise.allSettled(calls)) expect(call).toMatchObject({ status: 'rejected', reason: { data: refusal } })
+      // Nobody's session is needed there, and a key is not sent by accident.
+      expect((await app.as(owner).get('/api/auth/methods', expecting)).status).toBe(200)
+      for (const key of [keys.account, keys.personal])
+        expect((await app.as(key).get(`/api/table/${id}/views/list`, { ...expecting, ...cookieOf(owner) })).status).toBe(200)
+    }
+    expect((await app.as(owner).get('/api/auth/logout', { 'x-session-user': `${member.id}` })).status).toBe(405)
+    expect((await app.as(owner).post('/api/auth/logout', undefined, { 'x-session-user': `${member.id}` })).status).toBe(401)
+    expect((await app.as(null).get('/api/auth/me', { 'x-session-user': `${owner.id}` })).body.message).toBe(
+      'Sign in, or send an API key as a bearer token',
+    )
+    const own = { 'x-session-user': `${owner.id}` }
+    expect((await app.as(owner).get('/api/auth/me', own)).body.id).toBe(owner.id)
+    expect((await app.as(owner).post(path, { data: { title: 'Mine' } }, own)).body.id).toBe(1)
+    const rpc = createClient({ baseUrl: app.url, headers: () => ({ ...cookieOf(owner), ...own }) })
+    expect(await rpc.auth.me.query()).toMatchObject({ id: owner.id })
   })
 
   test('have ids that are whole numbers', async () => {

@@ -2,8 +2,8 @@ import { createHook } from 'node:async_hooks'
 import type { AddressInfo } from 'node:net'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
-import { rememberDevice } from '../src/auth/known-device.ts'
-import { bucket, count } from '../src/auth/throttle.ts'
+import { rememberDevice } from '../src/auth/throttling/known-device.ts'
+import { bucket, count } from '../src/auth/throttling/throttle.ts'
 import { openDeps } from '../src/deps.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { hashPassword, verifyPassword } from '../src/platform/secrets/secrets.ts'
@@ -108,7 +108,10 @@ describe('guesses are delayed', () => {
     const device = await knownDevice(owner)
     await app.db.write(sql`delete from sign_in_failures`)
     const answers = await Promise.all(Array.from({ length: 50 }, () => signIn({ email: owner.email, from: newAddress() })))
-    expect(counted(answers.map(({ status }) => status))).toEqual({ 401: 20, 429: 30 })
+    // On a busy machine some find the queue for hashing full: they get 503, and do not count.
+    const { 401: failed = 0, 429: refused = 0, 503: turnedAway = 0 } = counted(answers.map(({ status }) => status))
+    expect([failed <= 20, failed + refused + turnedAway]).toEqual([true, 50])
+    for (let next = failed; next < 20; next++) expect((await signIn({ email: owner.email, from: newAddress() })).status).toBe(401)
     const right = { email: owner.email, password: owner.password, from: newAddress() }
     expect((await signIn(right)).status).toBe(429)
     expect((await signIn({ ...right, device })).status).toBe(200)
@@ -140,7 +143,7 @@ describe('guesses are delayed', () => {
     const rows = () => app.db.read(sql`select id from sign_in_failures`)
     const before = (await rows()).length
     const flood = await Promise.all(Array.from({ length: 30 }, (_, nth) => signIn({ email: `flood${nth}@example.com`, from })))
-    expect(counted(flood.map(({ status }) => status))).toEqual({ 429: 30 })
+    expect(counted(flood.map(({ status }) => (status === 503 ? 429 : status)))).toEqual({ 429: 30 })
     expect(await rows()).toHaveLength(before)
   })
 

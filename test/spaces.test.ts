@@ -206,7 +206,6 @@ describe('members', () => {
 
   test('can no longer see the space once they are removed, and the owner cannot be removed', async () => {
     const { space, admin, member, owner, keys } = await app.account()
-    expect((await app.as(member).get(`/api/space/${space}/members/list`)).body.message).toBe('Not authorized')
     const list = await app.as(admin).get(`/api/space/${space}/members/list`)
     expect(list.body.map(({ role }: { role: string }) => role).sort()).toEqual(['admin', 'admin', 'member', 'viewer'])
     expect((await app.as(admin).post(`/api/space/${space}/member/${member.id}/update`, { role: 'viewer' })).body.role).toBe('viewer')
@@ -214,5 +213,88 @@ describe('members', () => {
     expect((await app.as(member).get(`/api/space/${space}/get`)).status).toBe(403)
     expect((await app.as(admin).post(`/api/space/${space}/member/${member.id}/remove`)).body.message).toBe('Member not found')
     expect((await app.as(admin).post(`/api/space/${space}/member/${owner.id}/remove`)).status).toBe(409)
+  })
+})
+
+describe('the list of members', () => {
+  /** An account whose space has a member of each role, and an invited person. */
+  async function withInvited() {
+    const account = await app.account()
+    const path = `/api/space/${account.space}/members`
+    const email = `invited.${account.space}@example.com`
+    expect((await app.as(account.owner).post(`${path}/add`, { email, role: 'member' })).body.status).toBe('invited')
+    return { ...account, email, path: `${path}/list` }
+  }
+
+  test('is open to everybody who can read the space, without status and invited people', async () => {
+    const { path, space, viewer, member, admin, owner, keys } = await withInvited()
+    for (const caller of [viewer, member, keys.personal, keys.personalViewer]) {
+      const { status, body, headers } = await app.as(caller).get(path)
+      expect([status, headers.get('x-total-count')]).toEqual([200, '4'])
+      for (const row of body) expect(Object.keys(row)).toEqual(['user_id', 'name', 'email', 'role'])
+      const ids = body.map(({ user_id }: { user_id: number }) => user_id)
+      expect([...ids].sort()).toEqual([viewer, member, admin, owner].map(({ id }) => id).sort())
+    }
+    const { rows, total } = await app.as(viewer).rpc.spaces.members.query({ space_id: space })
+    expect([rows, total]).toEqual([(await app.as(viewer).get(path)).body, 4])
+  })
+
+  test('shows admins and account keys the status of everybody, in the keys of before', async () => {
+    const { path, admin, owner, keys, email } = await withInvited()
+    for (const caller of [admin, owner, keys.account, keys.accountReadOnly]) {
+      const { body, headers } = await app.as(caller).get(path)
+      expect(headers.get('x-total-count')).toBe('5')
+      for (const row of body) expect(Object.keys(row)).toEqual(['user_id', 'name', 'email', 'role', 'status'])
+      expect(body.filter(({ status }: { status: string }) => status === 'invited')).toMatchObject([{ email, role: 'member' }])
+    }
+  })
+
+  test('stays closed to everybody else', async () => {
+    const { path, outsider, otherSpace, keys, viewer } = await withInvited()
+    expect((await app.as(null).get(path)).status).toBe(401)
+    expect((await app.as(outsider).get(path)).status).toBe(404)
+    expect((await app.as(keys.accountOtherSpace).get(path)).status).toBe(403)
+    expect((await app.as(viewer).get(`/api/space/${otherSpace}/members/list`)).status).toBe(403)
+    expect((await app.as(viewer).get('/api/space/99999999/members/list')).status).toBe(404)
+  })
+
+  test('has the owner, who is an admin of every space, even of one that names another role or none', async () => {
+    const { id, space, owner, viewer, admin } = await app.account()
+    await app.db.write(sql`update space_members set role = 'viewer' where space_id = ${space} and user_id = ${owner.id}`)
+    const other = await app.makeSpace(id, owner.id, { [viewer.id]: 'viewer' })
+    await app.db.write(sql`delete from space_members where space_id = ${other} and user_id = ${owner.id}`)
+    for (const [caller, of] of [
+      [admin, space],
+      [viewer, other],
+    ] as const) {
+      const { body } = await app.as(caller).get(`/api/space/${of}/members/list?search=${owner.email}`)
+      expect(body).toMatchObject([{ user_id: owner.id, role: 'admin' }])
+    }
+  })
+
+  test('is searched by all words in name and address, whatever their case, and limited', async () => {
+    const { path, viewer, member, owner, admin, email } = await withInvited()
+    await app.as(member).post('/api/auth/profile', { name: 'Zoë ÅNGSTRÖM 100%_' })
+    const found = async (caller: typeof viewer, query: Record<string, string>) => {
+      const { status, body, headers } = await app.as(caller).get(`${path}?${new URLSearchParams(query)}`)
+      return status === 200
+        ? [body.map(({ user_id }: { user_id: number }) => user_id), headers.get('x-total-count')]
+        : [status, body.message]
+    }
+    const alone = [[member.id], '1']
+    for (const search of ['zoë', 'ångström ZOË', 'ZOE\u0308', '100%_', member.email.toUpperCase(), ` zoë  ${member.email} `])
+      expect(await found(viewer, { search }), search).toEqual(alone)
+    for (const search of ['zoë nobody', '0_', '%x', '\\', email]) expect(await found(viewer, { search }), search).not.toEqual(alone)
+    expect(await found(viewer, { search: email })).toEqual([[], '0'])
+    expect(await found(admin, { search: email })).toEqual([[expect.any(Number)], '1'])
+    const everybody = (await found(viewer, {}))[0] as number[]
+    expect(everybody.at(-1)).toBe(member.id)
+    for (const search of ['', '  ']) expect(await found(viewer, { search })).toEqual([everybody, '4'])
+    expect(await found(viewer, { limit: '2' })).toEqual([everybody.slice(0, 2), '4'])
+    for (const limit of ['0', '-3']) expect(await found(viewer, { limit })).toEqual([everybody.slice(0, 1), '4'])
+    expect(await found(owner, { limit: '100000' })).toEqual([expect.any(Array), '5'])
+    expect(await found(viewer, { limit: 'many' })).toEqual([400, 'limit: must be a whole number'])
+    expect(await found(viewer, { search: 'x'.repeat(501) })).toEqual([400, 'search: must have at most 500 characters'])
+    expect((await found(viewer, { search: '\0' }))[0]).toBe(400)
   })
 })

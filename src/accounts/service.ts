@@ -1,8 +1,9 @@
 import type { Database } from '../platform/database/database.ts'
-import { toTheSecond } from '../platform/database/database.ts'
+import { sql, toTheSecond } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
 import { conflict, notFound } from '../platform/errors.ts'
 import { hashPassword } from '../platform/secrets/secrets.ts'
+import { isDisabled } from './user-status.ts'
 
 export interface NewUser {
   /** In lower case. */
@@ -10,12 +11,22 @@ export interface NewUser {
   name: string
   /** Without a password the user cannot sign in. */
   password?: string
+  /** In place of the password, for callers that have hashed it before their transaction. */
+  passwordHash?: string
   /** An IANA zone. */
   timezone?: string
 }
 
+const ADDRESS_TAKEN = 'This email address belongs to a user already'
+
+/** Whether anybody was ever a user of this service. */
+export async function hasUsers(db: Database): Promise<boolean> {
+  const [{ found } = { found: true }] = await db.read<{ found: boolean }>(sql`select exists (select from users) as found`)
+  return found
+}
+
 /**
- * Creates an account and its owner. Only scripts and the first start do so; there is no request for it.
+ * Creates an account and its owner. Scripts and the first start do so, and of requests only that of the first owner.
  * @throws AppError 409 if a user already has the address
  */
 export async function createAccount(
@@ -40,16 +51,16 @@ export async function createAccount(
 export async function createUser(
   db: Database,
   accountId: number,
-  { email, name, password, timezone = 'UTC' }: NewUser,
+  { email, name, password, passwordHash: hash, timezone = 'UTC' }: NewUser,
   now: Date,
 ): Promise<number> {
-  const passwordHash = password === undefined ? null : await hashPassword(password)
+  const passwordHash = password === undefined ? (hash ?? null) : await hashPassword(password)
   const createdAt = toTheSecond(now)
   try {
     const user = await db.prisma.user.create({ data: { accountId, email, name, passwordHash, timezone, createdAt, updatedAt: createdAt } })
     return user.id
   } catch (error) {
-    if (isUniqueViolation(error)) throw conflict('This email address belongs to a user already')
+    if (isUniqueViolation(error)) throw conflict(ADDRESS_TAKEN)
     throw error
   }
 }
@@ -57,7 +68,7 @@ export async function createUser(
 /**
  * Sets a user's password, for scripts. An invited user becomes active.
  * @returns the ids of the user and the account
- * @throws AppError 404 if no user has the address
+ * @throws AppError 404 if no user has the address; 409 for a user who is disabled
  */
 export async function setPassword(db: Database, email: string, password: string, now: Date): Promise<{ id: number; accountId: number }> {
   const passwordHash = await hashPassword(password)
@@ -66,8 +77,8 @@ export async function setPassword(db: Database, email: string, password: string,
     data: { passwordHash, status: 'active', updatedAt: toTheSecond(now), version: { increment: 1 } },
     select: { id: true, accountId: true },
   })
-  if (!user) throw notFound('User')
-  return user
+  if (user) return user
+  throw (await isDisabled(db, email)) ? conflict('The user is disabled; enable them first') : notFound('User')
 }
 
 /**
@@ -116,6 +127,30 @@ export async function activate(
     data: { name, ...(timezone && { timezone }), passwordHash, status: 'active', updatedAt: toTheSecond(now), version: { increment: 1 } },
   })
   return activated
+}
+
+/**
+ * Gives an active user another address.
+ * @param email in lower case
+ * @returns the address before, and the user; undefined if the user is not active any more
+ * @throws AppError 409 if a user has the address by now
+ */
+export async function changeAddress(db: Database, userId: number, email: string, now: Date) {
+  // The lock makes `former` the address that this change replaces.
+  const [before] = await db.read<{ email: string }>(
+    sql`select email from users where id = ${userId} and status = 'active' for no key update`,
+  )
+  if (!before) return undefined
+  try {
+    const user = await db.prisma.user.update({
+      where: { id: userId },
+      data: { email, updatedAt: toTheSecond(now), version: { increment: 1 } },
+    })
+    return { former: before.email, user }
+  } catch (error) {
+    if (isUniqueViolation(error)) throw conflict(ADDRESS_TAKEN)
+    throw error
+  }
 }
 
 /** When notifications are mailed to a user (contract.md §4, Notifications). */

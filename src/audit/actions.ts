@@ -22,9 +22,27 @@ export const ACTIONS = {
   'password.reset_requested': { object: 'user', means: 'Somebody requested a link for a new password, which was mailed to the user.' },
   'password.reset': { object: 'user', means: 'A user set a new password with such a link, which ended all their sessions.' },
   'password.set': { object: 'user', means: 'An operator set the password of a user.' },
+  'address.change_requested': { object: 'user', means: 'A user asked for another address.' },
+  'address.changed': { object: 'user', means: 'A user confirmed the new address with the link that was mailed to it.' },
   'invitation.accepted': { object: 'user', means: 'An invited person set a name and a password, and signed in.' },
-  'account.created': { object: 'account', means: 'An operator created the account.' },
+  'account.created': { object: 'account', means: 'An operator, or the first owner of the service, created the account.' },
   'user.created': { object: 'user', means: 'An operator added a user to the account.' },
+  'account.owner_changed': {
+    object: 'account',
+    means: 'The account was handed to another owner.',
+    detail: '`owner`, `before`: ids of users',
+  },
+  'user.disabled': {
+    object: 'user',
+    means: 'A user was disabled, which ended their sessions and personal keys, and dropped their emails that waited.',
+    detail: '`sessions`, `keys`, `mails`: how many',
+  },
+  'user.enabled': { object: 'user', means: 'A disabled user was enabled.' },
+  'user.erased': {
+    object: 'user',
+    means: 'A user was erased for good: name and address, sessions, personal keys and signatures; their emails that waited were dropped.',
+    detail: '`sessions`, `keys`, `signatures`, `mails`: how many',
+  },
   'user.updated': { object: 'user', means: 'A user changed their profile.', detail: '`changed`: names of properties' },
 
   'key.created': { object: 'key', means: 'A key was created.', detail: '`kind` and its rights' },
@@ -69,7 +87,12 @@ export const ACTIONS = {
 
   'records.deleted': {
     object: 'record',
-    means: 'Records were deleted with their tasks, comments and files; one row for each request.',
+    means: 'Records were deleted with their tasks, comments and files; one row for each request, or batch of a job.',
+    detail: '`count`, `record_ids`',
+  },
+  'records.restored': {
+    object: 'record',
+    means: 'Deleted records were restored with what belonged to them.',
     detail: '`count`, `record_ids`',
   },
   'records.imported': { object: 'table', means: 'A CSV file was imported.', detail: '`count`' },
@@ -99,6 +122,7 @@ export const ACTIONS = {
   },
 
   'export.csv': { object: 'table', means: 'Records were exported as CSV.', detail: '`view_id`' },
+  'export.user': { object: 'user', means: 'What is kept about a user was exported, by the owner or by the user.' },
   'export.audit': { object: 'account', means: 'The audit log was exported.', detail: 'the filters' },
 } as const satisfies Record<string, AuditedAction>
 

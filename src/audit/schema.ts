@@ -18,12 +18,12 @@ export const AuditEntry = z
     }),
     api_key_id: Id.nullable().meta({ description: 'The key of the request; null for a session.' }),
     ip: z.string().nullable().meta({ description: 'The address of the request; null for jobs and operators.', example: '203.0.113.7' }),
-    action: ActionName,
-    space_id: Id.nullable(),
-    table_id: Id.nullable(),
+    action: ActionName.meta({ description: 'What was done.' }),
+    space_id: Id.nullable().meta({ description: 'The space it was done in; null outside of spaces.' }),
+    table_id: Id.nullable().meta({ description: 'The table it was done in; null outside of tables.' }),
     object: z
       .strictObject({
-        type: z.string().meta({ example: 'field' }),
+        type: z.string().meta({ description: 'What kind of thing it is, such as user, key or field.', example: 'field' }),
         id: z.string().meta({ description: 'The id as text.', example: 'stage' }),
         name: z.string().nullable().meta({ description: 'The name that it had; null for people, records, tasks and comments.' }),
       })

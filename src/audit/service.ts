@@ -34,7 +34,7 @@ export async function list(
   return {
     rows,
     ...(total !== undefined && { total }),
-    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, query, settings.secretKeys) }),
+    ...(last && { next_cursor: encodeCursor({ keys: [last.at], id: last.id }, query, settings.secretKeys) }),
   }
 }
 
@@ -70,12 +70,12 @@ async function* lines({ db, actor, now, signal }: Context, filters: AuditFilters
     if (rows.length) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('')
     const last = rows.at(-1)
     if (!last || rows.length < EXPORTED_AT_ONCE) return
-    end = { key: last.at, id: last.id }
+    end = { keys: [last.at], id: last.id }
   }
 }
 
-const isBefore = ({ key, id }: PageEnd) => sql`(at, id) < (${key}::timestamp, ${id}::bigint)`
-const isAfter = ({ key, id }: PageEnd) => sql`(at, id) > (${key}::timestamp, ${id}::bigint)`
+const isBefore = ({ keys: [at], id }: PageEnd) => sql`(at, id) < (${at}::timestamp, ${id}::bigint)`
+const isAfter = ({ keys: [at], id }: PageEnd) => sql`(at, id) > (${at}::timestamp, ${id}::bigint)`
 
 function conditionOf(accountId: number, { actor_user_id, action, space_id, since, until }: AuditFilters): Sql {
   const conditions = [

@@ -1,8 +1,8 @@
 /** The cookies that the operations of this feature set, and those that they read. */
 import type { RequestContext } from '../platform/http/procedures/request-context.ts'
-import { DEVICE_COOKIE, DEVICE_SECONDS } from './known-device.ts'
 import type { SignedIn } from './service.ts'
 import { SESSION_COOKIE, sessionSeconds, type Visitor } from './sessions.ts'
+import { DEVICE_COOKIE, DEVICE_SECONDS } from './throttling/known-device.ts'
 
 export const visitorOf = (request: RequestContext): Visitor => ({
   ip: request.ip,

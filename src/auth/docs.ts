@@ -1,7 +1,10 @@
 import type { PlainOperation } from '../platform/http/openapi/document.ts'
 import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
 
-const ada = { id: 7, name: 'Ada Byron', email: 'ada@example.com', timezone: 'Europe/London', account_id: 1, mail_preference: 'digest' }
+const ada = {
+  ...{ id: 7, name: 'Ada Byron', email: 'ada@example.com', timezone: 'Europe/London' },
+  ...{ account_id: 1, is_owner: false, mail_preference: 'digest' },
+}
 
 export const docs = operationDocs('Sign-in', {
   login: {
@@ -41,6 +44,25 @@ export const docs = operationDocs('Sign-in', {
       'Ends every other session of the user, and links for a new password that were mailed, and tells the user by mail. A repeated wrong ' +
       '`current_password` delays further attempts.',
     example: { input: { current_password: 'correct horse battery', new_password: 'staple battery horse' }, output: { ok: true } },
+  },
+
+  email: {
+    summary: 'Change the address',
+    description:
+      'Mails a link to the new address, which confirms it once and within an hour; the user keeps the old address until then. If a user ' +
+      'has the new address already, that user is told instead, and the answer and its time are the same. A repeated wrong ' +
+      '`current_password` delays further attempts; after three mails to one address no more are sent for up to 20 minutes.',
+    example: { input: { email: 'ada@new.example', current_password: 'correct horse battery' }, output: { ok: true } },
+  },
+
+  confirmEmail: {
+    summary: 'Confirm a new address',
+    description:
+      'With the token of the link that was mailed: the part after the #. The user signs in with the new address from then on, links for ' +
+      'a new password that were mailed to the old one end, and the old one is told. A token that is wrong, used or expired is 400 ' +
+      '`token: is not valid any more`; an address that a user has by now is 409.',
+    example: { input: { token: 'q1Zx…' }, output: { ok: true } },
+    errors: { 409: 'A user has the address by now' },
   },
 
   forgot: {
@@ -113,6 +135,16 @@ export const authOperations: PlainOperation[] = [
     tag: 'Sign-in',
     summary: 'Show the page for a new password',
     description: 'The target of the link in a mail about a forgotten password. The page asks for a new password and sets it.',
+    isPublic: true,
+    responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
+  },
+  {
+    method: 'get',
+    path: '/confirm',
+    operationId: 'auth.confirmPage',
+    tag: 'Sign-in',
+    summary: 'Show the page that confirms a new address',
+    description: 'The target of the link in a mail to a new address. The page confirms the address.',
     isPublic: true,
     responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
   },

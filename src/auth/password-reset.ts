@@ -6,18 +6,19 @@ import { networkOf } from '../platform/access/network.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { badInput } from '../platform/errors.ts'
+import { linkToForm } from '../platform/http/pages/links.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { escapeHtml } from '../platform/mail/html.ts'
 import { NoMailer } from '../platform/mail/mailer.ts'
 import { hashPassword, newToken, tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
-import { restOfSecond, tooManyFailures } from './attempts.ts'
-import { rememberDevice } from './known-device.ts'
-import { pairOf, rememberPair } from './known-pair.ts'
 import { noticePassword } from './password-notice.ts'
 import type { Forgot, Reset } from './schema.ts'
 import { endOtherSessions, type Visitor } from './sessions.ts'
-import { bucket, count } from './throttle.ts'
+import { restOfSecond, tooManyFailures } from './throttling/attempts.ts'
+import { rememberDevice } from './throttling/known-device.ts'
+import { pairOf, rememberPair } from './throttling/known-pair.ts'
+import { bucket, count } from './throttling/throttle.ts'
 
 const LIFETIME_MS = 3_600_000
 
@@ -51,7 +52,8 @@ export async function mailReset(context: Context, { email, ip }: z.infer<typeof 
   const { db, mailer, log, publicUrl } = context
   const user = await userOf(db, email)
   if (!user) return
-  const link = `${publicUrl()}/reset#${await createReset({ ...context, requester: { userId: null, keyId: null, ip } }, user)}`
+  const token = await createReset({ ...context, requester: { userId: null, keyId: null, ip } }, user)
+  const link = linkToForm(publicUrl(), '/reset', { token, email: user.email })
   const line = `Somebody, probably you, has asked for a new password for ${user.email} on Gridpost.`
   const rest = 'If you did not ask for it, ignore this mail: your password stays as it is.'
   try {
@@ -117,11 +119,17 @@ export async function reset(
 /** 400 for the token of a link that is wrong, used or expired. */
 export const invalidToken = () => badInput('token', 'is not valid any more')
 
-/** Ends what the old password, or a link to replace it, has given access to: all sessions except `keptSessionId`, and all links. */
-export async function endProofs(db: Database, userId: number, keptSessionId: number | null): Promise<void> {
-  await endOtherSessions(db, userId, keptSessionId)
+/**
+ * Ends what the old password, or a link to replace it, has given access to: all sessions except `keptSessionId`, and all links, also
+ * those that confirm another address.
+ * @returns how many sessions
+ */
+export async function endProofs(db: Database, userId: number, keptSessionId: number | null): Promise<number> {
+  const ended = await endOtherSessions(db, userId, keptSessionId)
   await db.write(sql`delete from password_resets where user_id = ${userId}`)
   await db.write(sql`delete from invites where user_id = ${userId}`)
+  await db.write(sql`delete from address_changes where user_id = ${userId} and confirmed_at is null`)
+  return ended
 }
 
 export async function deleteExpiredResets(db: Database, now: Date): Promise<void> {

@@ -2,10 +2,23 @@ import { callers } from '../platform/access/authorize.ts'
 import { STRANGER_BODY_LIMIT } from '../platform/http/load/large-bodies.ts'
 import { listOf, NoInput, Ok } from '../platform/http/procedures/schemas.ts'
 import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/procedures/trpc.ts'
+import { confirmAddress, requestAddress } from './address-change.ts'
 import { clearSession, setDevice, setSession, visitorOf } from './cookies.ts'
 import { docs, sessionDocs } from './docs.ts'
 import { forgot, reset } from './password-reset.ts'
-import { AcceptInvite, Forgot, Login, Me, PasswordChange, Profile, Reset, Session, SessionPath } from './schema.ts'
+import {
+  AcceptInvite,
+  AddressRequest,
+  Confirmation,
+  Forgot,
+  Login,
+  Me,
+  PasswordChange,
+  Profile,
+  Reset,
+  Session,
+  SessionPath,
+} from './schema.ts'
 import * as auth from './service.ts'
 import * as sessions from './sessions.ts'
 
@@ -49,6 +62,24 @@ export const authRouter = router({
     .output(Ok)
     .mutation(async ({ ctx, input }) => {
       await auth.changePassword(ctx.context, input)
+      return { ok: true }
+    }),
+
+  email: accountProcedure(callers.session)
+    .meta(rest('POST', '/api/auth/email', docs.email))
+    .input(AddressRequest)
+    .output(Ok)
+    .mutation(async ({ ctx, input }) => {
+      await requestAddress(ctx.context, input)
+      return { ok: true }
+    }),
+
+  confirmEmail: accountProcedure(callers.anyone)
+    .meta(rest('POST', '/api/auth/email/confirm', docs.confirmEmail, FOR_STRANGERS))
+    .input(Confirmation)
+    .output(Ok)
+    .mutation(async ({ ctx, input }) => {
+      setDevice(ctx.request, await confirmAddress(ctx.context, input, visitorOf(ctx.request)))
       return { ok: true }
     }),
 

@@ -1,9 +1,10 @@
 import { activate, changeUser, replacePassword } from '../accounts/service.ts'
 import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
 import { audit, differing } from '../audit/log.ts'
+import { tellSpacesOf } from '../events/table-events.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
-import { AppError, badInput, unauthorized } from '../platform/errors.ts'
+import { AppError, unauthorized } from '../platform/errors.ts'
 import {
   type HashingCaller,
   hashPassword,
@@ -13,15 +14,17 @@ import {
   verifyPassword,
 } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
-import { attempt, restOfSecond } from './attempts.ts'
-import { knownDevice, rememberDevice } from './known-device.ts'
-import { deleteForgottenPairs, isKnownPair, pairOf, rememberPair } from './known-pair.ts'
+import { deleteExpiredAddressChanges } from './address-change.ts'
+import { requirePassword, wrongPassword } from './current-password.ts'
 import { noticePassword } from './password-notice.ts'
 import { deleteExpiredResets, endProofs, invalidToken } from './password-reset.ts'
 import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
 import { startSession, type Visitor } from './sessions.ts'
-import { attemptOfStranger, type PasswordCheck } from './strangers.ts'
-import { bucket, deleteForgottenFailures } from './throttle.ts'
+import { attempt, restOfSecond } from './throttling/attempts.ts'
+import { knownDevice, rememberDevice } from './throttling/known-device.ts'
+import { deleteForgottenPairs, isKnownPair, pairOf, rememberPair } from './throttling/known-pair.ts'
+import { attemptOfStranger, type PasswordCheck } from './throttling/strangers.ts'
+import { bucket, deleteForgottenFailures } from './throttling/throttle.ts'
 
 const INVITE_DAYS = 14
 
@@ -98,6 +101,20 @@ async function attemptOf<User, T>(
   throw outcome
 }
 
+/**
+ * Signs in a user whose password nobody asks for: the first owner, or one of the demo account, on this machine (contract.md §11).
+ * @returns null if the user is not active
+ */
+export async function signInUnasked(context: Context, userId: number, visitor: Visitor): Promise<SignedIn | null> {
+  const { db, transaction } = context
+  return transaction(async () => {
+    const user = await db.prisma.user.findFirst({ where: { id: userId, status: 'active' } })
+    if (!user) return null
+    await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId })
+    return signIn(context, user, visitor)
+  })
+}
+
 async function signIn(
   { db, now, settings }: Context,
   user: StoredUser,
@@ -107,14 +124,15 @@ async function signIn(
   const sender = { ip, userAgent }
   const token = await startSession({ db, settings }, user.id, now, { sender, passwordHash: checked ?? null, former })
   await rememberPair({ db, now, settings }, pairOf(user.email, ip))
-  return { user: meOf(user), token, device: rememberDevice(settings.secretKeys, deviceCookie, user.email, now) }
+  const [owned] = await db.read<{ id: number }>(sql`select id from accounts where id = ${user.accountId} and owner_user_id = ${user.id}`)
+  return { user: meOf(user, owned !== undefined), token, device: rememberDevice(settings.secretKeys, deviceCookie, user.email, now) }
 }
 
 /** The signed-in user. @throws AppError 401 if the user has just been deleted */
 export async function me({ db, actor }: Context): Promise<Me> {
   const user = await db.prisma.user.findFirst({ where: { id: actor.userId } })
   if (!user) throw unauthorized('The session has ended, please sign in again')
-  return meOf(user)
+  return meOf(user, actor.isOwner)
 }
 
 /** Changes the profile of the signed-in user. */
@@ -122,8 +140,9 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
   const { db, actor, now, transaction } = context
   return transaction(async () => {
     const before = await me(context)
-    const after = meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now))
+    const after = meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now), actor.isOwner)
     const changed = differing(before, after)
+    if (changed.includes('name')) await tellSpacesOf(context, { id: actor.userId, account_id: actor.accountId })
     if (changed.length) await audit(context, 'user.updated', { id: actor.userId, detail: { changed } })
     return after
   })
@@ -135,15 +154,8 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
  */
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
   const { db, actor, now, transaction } = context
-  const user = await db.prisma.user.findFirstOrThrow({ where: { id: actor.userId } })
-  const checked = await attempt(db, [bucket('session', String(actor.sessionId))], now, async () =>
-    (await verifyPassword(current_password, user.passwordHash)) ? user.passwordHash : null,
-  )
-  if (!checked) {
-    await auditFailedSignIn(context, user)
-    throw wrongPassword()
-  }
-  const hashes = { from: checked, to: await hashPassword(new_password) }
+  const user = await requirePassword(context, current_password)
+  const hashes = { from: user.passwordHash, to: await hashPassword(new_password) }
   await transaction(async () => {
     // Another change, or a mailed link, may have replaced the password meanwhile. That one counts, because it has ended sessions.
     if (!(await replacePassword(db, user.id, hashes, now))) throw wrongPassword()
@@ -152,8 +164,6 @@ export async function changePassword(context: Context, { current_password, new_p
     await noticePassword(context, user.id, 'session')
   })
 }
-
-const wrongPassword = () => badInput('current_password', 'is wrong')
 
 /** Creates an invitation and invalidates the user's earlier ones. @returns the token for the link */
 export async function createInvite(db: Database, userId: number, now: Date): Promise<string> {
@@ -194,20 +204,23 @@ export async function acceptInvite(
     const user = await activate(db, invite.user_id, { name, timezone, passwordHash }, now)
     // Deleting the row uses up the invitation.
     if (!user || !(await db.write(sql`delete from invites where ${isValid}`)).changed) throw invalidToken()
+    await tellSpacesOf(context, { id: user.id, account_id: user.accountId })
     await audit(provedToBe(user, context), 'invitation.accepted', { id: user.id, accountId: user.accountId })
     return signIn(context, user, visitor)
   })
 }
 
 /**
- * Deletes expired sessions, invitations, links for a new password, failed sign-ins and known pairs. Sessions are kept for two hours more:
- * deleting one that has just expired would make the callers of its account be looked up (migration access_versions).
+ * Deletes expired sessions, invitations, links for a new password, changes of addresses, failed sign-ins and known pairs. Sessions are
+ * kept for two hours more: deleting one that has just expired would make the callers of its account be looked up (migration
+ * access_versions).
  */
 export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.write(sql`delete from sessions where expires_at < ${at}::timestamp - interval '2 hours'`)
   await db.write(sql`delete from invites where expires_at < ${at}::timestamp`)
   await deleteExpiredResets(db, now)
+  await deleteExpiredAddressChanges(db, now)
   await deleteForgottenFailures(db, now)
   await deleteForgottenPairs(db, now)
   await db.write(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
@@ -222,12 +235,13 @@ interface StoredUser {
   mailPreference: string
 }
 
-const meOf = (user: StoredUser): Me => ({
+const meOf = (user: StoredUser, isOwner: boolean): Me => ({
   id: user.id,
   name: user.name,
   email: user.email,
   timezone: user.timezone,
   account_id: user.accountId,
+  is_owner: isOwner,
   // A CHECK constraint allows only these three values.
   mail_preference: user.mailPreference as Me['mail_preference'],
 })

@@ -4,7 +4,7 @@ import type { Resource } from '../platform/access/authorize.ts'
 import { storedAddress } from '../platform/access/network.ts'
 import type { Actor } from '../platform/actor.ts'
 import type { Context, Deps } from '../platform/context.ts'
-import { type Database, sql } from '../platform/database/database.ts'
+import { type Database, type Sql, sql } from '../platform/database/database.ts'
 import { unauthorized } from '../platform/errors.ts'
 import { newToken, tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -42,7 +42,7 @@ const MAX_USER_AGENT = 300
  * @param passwordHash the one that the password was checked against, if it was
  * @param former the value that the cookie had before. Its session ends if it belongs to the same user, because the browser forgets it now
  * @returns the cookie's value
- * @throws AppError 401 if the password has been replaced since it was checked, because that has ended all sessions
+ * @throws AppError 401 if the password has been replaced, or the user disabled, since it was checked, because that has ended all sessions
  */
 export async function startSession(
   { db, settings }: { db: Database; settings: Pick<Settings, 'keepSessionsDays'> },
@@ -58,16 +58,22 @@ export async function startSession(
       delete from sessions where id in (
         select id from sessions where user_id = ${userId} order by last_seen_at desc, id desc offset ${MOST_SESSIONS - 1})
     ),
-    replaced as (delete from sessions where user_id = ${userId} and token_hash = ${tokenHash(former)})
+    replaced as (delete from sessions where user_id = ${userId} and token_hash = ${tokenHash(former)}),
+    seen as (${seeing(userId, now)})
     insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at, ip, user_agent)
     select id, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp,
       ${ip}, ${userAgent}
-    from users where id = ${userId} and (${passwordHash}::text is null or password_hash = ${passwordHash})
-    -- Waits for a change of the password that has not been committed yet.
+    from users where id = ${userId} and status = 'active' and (${passwordHash}::text is null or password_hash = ${passwordHash})
+    -- Waits for a change of the password or the status that has not been committed yet.
     for share`)
-  if (!started) throw unauthorized('The password has been changed, please sign in with the new one')
+  if (!started) throw unauthorized('The password or the user was changed meanwhile, please sign in again')
   return token
 }
+
+/** Notes when the user was last seen. The row stays when the session ends. */
+const seeing = (userId: number, now: Date): Sql => sql`
+  insert into last_seen (user_id, at) select id, ${formatInstant(now)}::timestamp from users where id = ${userId}
+  on conflict (user_id) do update set at = greatest(last_seen.at, excluded.at)`
 
 /** As the list of sessions shows them. */
 const shown = (sender: Sender | undefined): { ip: string | null; userAgent: string | null } => ({
@@ -101,9 +107,9 @@ export async function endOwn(context: Context, sessionId: number): Promise<{ isC
   return { isCurrent: sessionId === actor.sessionId }
 }
 
-/** Ends all sessions of a user except `keptId`. */
-export async function endOtherSessions(db: Database, userId: number, keptId: number | null): Promise<void> {
-  await db.write(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)
+/** Ends all sessions of a user except `keptId`. @returns how many */
+export async function endOtherSessions(db: Database, userId: number, keptId: number | null): Promise<number> {
+  return (await db.write(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)).changed
 }
 
 /**
@@ -120,6 +126,7 @@ export function noteSessionUse(
   const at = formatInstant(now)
   const { ip, userAgent } = shown(sender)
   db.write(sql`
+    with seen as (${seeing(actor.userId, now)})
     update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp,
       ip = ${ip}, user_agent = ${userAgent}
     where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>

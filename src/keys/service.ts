@@ -1,3 +1,4 @@
+import type { UserRef } from '../accounts/user-status.ts'
 import { audit, differing } from '../audit/log.ts'
 import { isNoted, NOTE_AFTER_MS } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
@@ -6,7 +7,7 @@ import { Batches } from '../platform/concurrency/batches.ts'
 import type { Context, Deps } from '../platform/context.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { isOutage } from '../platform/database/database-errors.ts'
-import { badInput, forbidden, notFound } from '../platform/errors.ts'
+import { badInput, forbidden, notFound, unauthorized } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { newKeySecret, tokenHash } from '../platform/secrets/secrets.ts'
 import { formatInstant, parseInstant } from '../platform/time/time.ts'
@@ -55,7 +56,10 @@ export async function create(context: Context, input: NewKey): Promise<Key & { s
 /** What a key may do, for the audit log. */
 const rightsOf = ({ read_only, space_ids, ip_allowlist, expires_at }: Key) => ({ read_only, space_ids, ip_allowlist, expires_at })
 
-/** Creates a key for this actor. Scripts call it, too. */
+/**
+ * Creates a key for this actor. Scripts call it, too.
+ * @throws AppError 401 if the actor was disabled meanwhile, which has ended the keys
+ */
 export async function insertKey(
   db: Database,
   actor: Pick<Actor, 'accountId' | 'userId'>,
@@ -66,11 +70,15 @@ export async function insertKey(
   const [row] = await db.write<Key>(sql`
     insert into api_keys (account_id, user_id, kind, name, token_hash, read_only,
       all_spaces, space_ids, ip_allowlist, expires_at, created_at)
-    values (${actor.accountId}, ${actor.userId}, ${input.kind}, ${input.name}, ${tokenHash(secret)}, ${input.read_only ?? false},
-      ${!input.space_ids}, ${input.space_ids ?? []}, ${input.ip_allowlist ?? []}, ${input.expires_at ?? null}::timestamp,
-      ${formatInstant(now)}::timestamp)
+    select ${actor.accountId}::int, id, ${input.kind}::text, ${input.name}::text, ${tokenHash(secret)}::bytea,
+      ${input.read_only ?? false}::bool, ${!input.space_ids}::bool, ${input.space_ids ?? []}::int[], ${input.ip_allowlist ?? []}::text[],
+      ${input.expires_at ?? null}::timestamp, ${formatInstant(now)}::timestamp
+    from users where id = ${actor.userId} and status = 'active'
+    -- Waits for a change of the status that has not been committed yet.
+    for share
     returning ${columns}`)
-  return { ...(row as Key), secret }
+  if (!row) throw unauthorized('The user was disabled meanwhile')
+  return { ...row, secret }
 }
 
 /**
@@ -125,6 +133,16 @@ export async function remove(context: Context, { found_key_id }: { found_key_id:
     // Another request may have revoked it since this one was admitted.
     if (row) await audit(context, 'key.deleted', { id: found_key_id, name: row.name })
   })
+}
+
+/** Ends all personal keys of a user. The account's keys stay, whoever has made them. @returns how many */
+export async function endPersonalKeys(db: Database, userId: number): Promise<number> {
+  return (await db.write(sql`delete from api_keys where user_id = ${userId} and kind = 'personal'`)).changed
+}
+
+/** Gives the account's keys to its new owner, so that they are gone with no other user. */
+export async function giveAccountKeys(db: Database, { id, account_id }: UserRef): Promise<void> {
+  await db.write(sql`update api_keys set user_id = ${id} where account_id = ${account_id} and kind = 'account' and user_id <> ${id}`)
 }
 
 /** Returns the calling key and the user on whose behalf it acts. */

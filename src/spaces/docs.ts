@@ -36,8 +36,10 @@ export const docs = operationDocs('Spaces', {
 
   members: {
     summary: 'List the members of a space',
-    description: 'Returns everyone who can be assigned, mentioned or named in a user field, sorted by name.',
-    example: { output: { rows: [member] } },
+    description:
+      'Returns everyone who can be assigned, mentioned or named in a user field, sorted by name. Whoever can read the space may list ' +
+      'them; people who are invited, and `status`, are shown to its admins and account keys only.',
+    example: { input: { search: 'max', limit: 20 }, output: { rows: [member], total: 1 } },
   },
 
   addMember: {

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { tooManyFailures } from '../auth/attempts.ts'
 import { createInvite } from '../auth/service.ts'
-import { bucket, count } from '../auth/throttle.ts'
+import { tooManyFailures } from '../auth/throttling/attempts.ts'
+import { bucket, count } from '../auth/throttling/throttle.ts'
 import type { SpaceRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
+import { linkToForm } from '../platform/http/pages/links.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { escapeHtml } from '../platform/mail/html.ts'
 import { NoMailer } from '../platform/mail/mailer.ts'
@@ -33,7 +34,7 @@ export async function mailInvite(
   const isMember = { some: { space: { deletedAt: null } } }
   const user = await db.prisma.user.findFirst({ where: { id: user_id, status: 'invited', memberships: isMember } })
   if (!user) return
-  const link = `${publicUrl()}/invite#${await createInvite(db, user.id, now)}`
+  const link = linkToForm(publicUrl(), '/invite', { token: await createInvite(db, user.id, now), email: user.email })
   const line = `${inviter} invites you to work in “${space_name}” on Gridpost.`
   try {
     await mailer.send({

@@ -2,7 +2,7 @@ import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok, SpacePath } from '../platform/http/procedures/schemas.ts'
 import { accountProcedure, resourceProcedure, rest, router, spaceProcedure } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
-import { Member, MemberPath, MemberUpdate, NewMember, NewSpace, Space, SpaceUpdate } from './schema.ts'
+import { ListedMember, Member, MemberPath, MemberQuery, MemberUpdate, NewMember, NewSpace, Space, SpaceUpdate } from './schema.ts'
 import * as spaces from './service.ts'
 
 export const spacesRouter = router({
@@ -39,11 +39,11 @@ export const spacesRouter = router({
       return { ok: true }
     }),
 
-  members: spaceProcedure('admin', callers.any)
+  members: spaceProcedure('read', callers.any)
     .meta(rest('GET', '/api/space/{space_id}/members/list', docs.members, { isList: true }))
-    .input(SpacePath)
-    .output(listOf(Member))
-    .query(({ ctx }) => spaces.listMembers(ctx.context, ctx.space)),
+    .input(MemberQuery.extend(SpacePath.shape))
+    .output(listOf(ListedMember))
+    .query(({ ctx, input }) => spaces.listMembers(ctx.context, ctx.space, input)),
 
   addMember: spaceProcedure('admin', callers.managers)
     .meta(rest('POST', '/api/space/{space_id}/members/add', docs.addMember, { isRepeatable: true }))

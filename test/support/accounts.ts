@@ -95,6 +95,9 @@ export async function insertAccounts(
       insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at)
       select u.id, decode(u.token_hash, 'hex'), given.now, given.now, ${expiresAt}::timestamp
       from given, jsonb_to_recordset(rows->'users') as u (id int, token_hash text)),
+    new_seen as (
+      insert into last_seen (user_id, at)
+      select u.id, given.now from given, jsonb_to_recordset(rows->'users') as u (id int)),
     new_spaces as (
       insert into spaces (id, account_id, name)
       select s.id, ${id}::int, s.name from given, jsonb_to_recordset(rows->'spaces') as s (id int, name text)),

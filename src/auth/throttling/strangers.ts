@@ -3,10 +3,10 @@
  * passwords one attacker can try on many accounts. Beyond that bound all attempts are answered alike, after the same time, but a right
  * password is still let in.
  */
-import { networkOf, siteOf, storedAddress } from '../platform/access/network.ts'
-import type { Context } from '../platform/context.ts'
-import type { AppError } from '../platform/errors.ts'
-import type { HashingCaller } from '../platform/secrets/secrets.ts'
+import { networkOf, siteOf, storedAddress } from '../../platform/access/network.ts'
+import type { Context } from '../../platform/context.ts'
+import type { AppError } from '../../platform/errors.ts'
+import type { HashingCaller } from '../../platform/secrets/secrets.ts'
 import { checkCounted, inTurn, refuseWaiting, tooManyFailures } from './attempts.ts'
 import { pairOf } from './known-pair.ts'
 import { type Bucket, bucket, count, isRefused, knownWaits, untouched, waits } from './throttle.ts'

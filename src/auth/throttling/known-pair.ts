@@ -3,13 +3,13 @@
  * link, within 90 days. The failures of the network do not count for it: nobody behind the same address can keep the user out of a new
  * browser.
  */
-import { networkOf } from '../platform/access/network.ts'
-import type { Context } from '../platform/context.ts'
-import { type Database, sql } from '../platform/database/database.ts'
-import { shortRead } from '../platform/database/statements/statement.ts'
-import { keysToRead, sign } from '../platform/secrets/secrets.ts'
-import { formatInstant } from '../platform/time/time.ts'
-import type { SecretKeys } from '../settings.ts'
+import { networkOf } from '../../platform/access/network.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
+import { shortRead } from '../../platform/database/statements/statement.ts'
+import { keysToRead, sign } from '../../platform/secrets/secrets.ts'
+import { formatInstant } from '../../platform/time/time.ts'
+import type { SecretKeys } from '../../settings.ts'
 
 const KNOWN_DAYS = 90
 const PURPOSE = 'gridpost known pairs'

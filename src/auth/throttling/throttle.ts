@@ -3,12 +3,12 @@
  * to several processes are counted, too; a success is taken back. A full bucket delays further attempts, and forgets failures over time.
  */
 
-import { BoundedMap } from '../platform/collections/bounded-map.ts'
-import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
-import { labelled } from '../platform/database/statements/statement.ts'
-import { memo } from '../platform/memo.ts'
-import { tokenHash } from '../platform/secrets/secrets.ts'
-import { formatInstant } from '../platform/time/time.ts'
+import { BoundedMap } from '../../platform/collections/bounded-map.ts'
+import { type Database, join, type Sql, sql } from '../../platform/database/database.ts'
+import { labelled } from '../../platform/database/statements/statement.ts'
+import { memo } from '../../platform/memo.ts'
+import { tokenHash } from '../../platform/secrets/secrets.ts'
+import { formatInstant } from '../../platform/time/time.ts'
 
 export interface Pace {
   /** The number of failures that have no effect. */
@@ -40,11 +40,17 @@ const PACES = {
   device: GUESSES_OF_ONE,
   /** The current password, in a session. */
   session: GUESSES_OF_ONE,
+  /** The token for the first owner, from one network. There is no limit for all: nobody elsewhere keeps the owner out. */
+  setup: GUESSES_OF_ONE,
   /** Mails with a link for a new password. */
   mailsToAccount: MAILS_TO_ONE,
   /** Mails with an invitation. */
   invitesToUser: MAILS_TO_ONE,
-  /** Requests for such mails from one network that are answered without a delay. */
+  /** Mails to an address that somebody wants to have. */
+  mailsToNewAddress: MAILS_TO_ONE,
+  /** The changes of the address that one user asks for. */
+  addressChanges: { free: 10, forgetSeconds: 360 },
+  /** Requests for a new password from one network that are answered without a delay. */
   promptMails: { free: 10, forgetSeconds: 360 },
   /** All of them: 60 an hour. */
   mailsFromNetwork: { free: 60, forgetSeconds: 60 },

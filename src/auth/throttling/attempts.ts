@@ -1,8 +1,8 @@
 /** Runs attempts, such as one of a password, and delays those of a throttle that is full (throttle.ts). */
-import type { Database } from '../platform/database/database.ts'
-import { AppError } from '../platform/errors.ts'
-import { memo } from '../platform/memo.ts'
-import { perProcess } from '../platform/processes/per-process.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { AppError } from '../../platform/errors.ts'
+import { memo } from '../../platform/memo.ts'
+import { perProcess } from '../../platform/processes/per-process.ts'
 import { type Bucket, count, keyOf, takeBack } from './throttle.ts'
 
 /**

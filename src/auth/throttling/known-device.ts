@@ -2,8 +2,8 @@
  * A signed cookie by which a browser proves that a user has signed in with it before. Its sign-ins are delayed only by its own failures,
  * so nobody can lock a user out by guessing their password. It grants nothing else, and is bound to the address that it was issued for.
  */
-import { isSigned, newToken, sign } from '../platform/secrets/secrets.ts'
-import type { SecretKeys } from '../settings.ts'
+import { isSigned, newToken, sign } from '../../platform/secrets/secrets.ts'
+import type { SecretKeys } from '../../settings.ts'
 
 export const DEVICE_COOKIE = 'gridpost_device'
 export const DEVICE_SECONDS = 365 * 86_400
