@@ -12,23 +12,3 @@ export const conversionDocs = operationDocs('Tables', {
     errors: { 409: 'The field is being converted to another type' },
   },
 })
-
-export const jobDocs = operationDocs('Tables', {
-  get: {
-    summary: 'Get the status of a job',
-    description:
-      'The job that `changeType` or an import created, for those who may create such a job: an admin of the space, or a member for an ' +
-      'import into a table. The job can be read for 30 days after it has ended.',
-    example: {
-      output: {
-        state: 'running',
-        done: 40_000,
-        total: 1_000_000,
-        error: null,
-        converts: 999_999,
-        failing: 1,
-        fails: [{ record_id: 17, value: 'about 20' }],
-      },
-    },
-  },
-})

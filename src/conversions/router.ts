@@ -1,10 +1,8 @@
 import { callers } from '../platform/access/authorize.ts'
 import { rest, router, tableProcedure } from '../platform/http/procedures/trpc.ts'
 import { FieldPath } from '../tables/schema.ts'
-import { conversionDocs, jobDocs } from './docs.ts'
-import { jobProcedure } from './procedure.ts'
-import { jobOf } from './queries.ts'
-import { Job, JobPath, StartedJob, TypeChange } from './schema.ts'
+import { conversionDocs } from './docs.ts'
+import { StartedJob, TypeChange } from './schema.ts'
 import { changeType } from './service.ts'
 
 /** router.ts merges this into `fields`, because callers look for the operation there. */
@@ -14,12 +12,4 @@ export const conversionsRouter = router({
     .input(TypeChange.extend(FieldPath.shape))
     .output(StartedJob)
     .mutation(({ ctx, input: { field_id, ...change } }) => changeType(ctx.context, ctx.table, field_id, change)),
-})
-
-export const jobsRouter = router({
-  get: jobProcedure(callers.any)
-    .meta(rest('GET', '/api/job/{job_id}', jobDocs.get))
-    .input(JobPath)
-    .output(Job)
-    .query(({ ctx }) => jobOf(ctx.context, ctx.row)),
 })

@@ -17,7 +17,8 @@ import { auditPlaceOf } from '../tables/service.ts'
 import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
 import type { Target } from './job/conversion-row.ts'
-import { convertField } from './job/convert.ts'
+import { convertField, giveUp } from './job/convert.ts'
+import { jobCancelled } from './job/outcome.ts'
 import { firstTurn, priorityOf, requireFewDryRuns } from './job/turns.ts'
 import type { StartedJob, TypeChange } from './schema.ts'
 import { requireValidViews, targetOf } from './target.ts'
@@ -76,6 +77,14 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
     if (isUniqueViolation(error)) throw conflict('Another field of the table is being converted')
     throw error
   }
+}
+
+/** Ends the conversion; the field stays as it is. @returns false if it is over */
+export async function cancelConversion(context: Context, id: number): Promise<boolean> {
+  const [conversion] = await context.db.read<{ id: number; table_id: number }>(
+    sql`select id, table_id from field_conversions where id = ${id}`,
+  )
+  return conversion ? giveUp(context, conversion, jobCancelled()) : false
 }
 
 export const resumeConversions = defineQueue({ name: 'tables.resume-conversions', schema: z.object({}) })

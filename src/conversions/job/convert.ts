@@ -65,7 +65,7 @@ export async function convert(
       }
       await finish(context, conversion, field)
     },
-    (outcome) => giveUp(context, conversion, outcome),
+    async (outcome) => void (await giveUp(context, conversion, outcome)),
   )
 }
 
@@ -105,7 +105,7 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
       await swapColumns(db, table.id, conversion.id, field.id)
     }
     if (!conversion.force) await requireValidViews(context, table, changed)
-    await storeType(db, table.id, changed)
+    await storeType(db, table.id, field, changed)
     const requested = { ...context, requester: { userId: conversion.user_id, keyId: conversion.api_key_id, ip: conversion.ip } }
     const lost = await retype(requested, table, changed)
     const detail = { from: field.type, to: changed.type, job_id: conversion.id }
@@ -131,15 +131,21 @@ async function retype(context: Context, table: TableDef, changed: FieldDef): Pro
 /** No such schema or table: it has been purged. */
 const GONE_STATES = new Set(['3F000', '42P01'])
 
-/** Ends the conversion and drops the shadow columns. */
-async function giveUp(context: Context, { id, table_id }: ConversionRow, outcome: ConversionEnded): Promise<void> {
+/** Ends the conversion and drops the shadow columns. @returns false if it had already ended */
+export async function giveUp(
+  context: Context,
+  { id, table_id }: Pick<ConversionRow, 'id' | 'table_id'>,
+  outcome: ConversionEnded,
+): Promise<boolean> {
   const { db } = context
   try {
-    await withShortLocks(context, async () => {
-      if (await storeOutcome(db, id, outcome)) await dropShadowColumns(db, table_id, id)
+    return await withShortLocks(context, async () => {
+      const isEnded = await storeOutcome(db, id, outcome)
+      if (isEnded) await dropShadowColumns(db, table_id, id)
+      return isEnded
     })
   } catch (error) {
     if (!GONE_STATES.has(sqlState(error) ?? '')) throw error
-    await storeOutcome(db, id, outcome)
+    return storeOutcome(db, id, outcome)
   }
 }

@@ -19,6 +19,7 @@ export class ConversionEnded extends Error {
 
 export const tableDeleted = () => new ConversionEnded('cancelled', 'The table has been deleted')
 export const fieldDeleted = () => new ConversionEnded('cancelled', 'The field has been deleted')
+export const jobCancelled = () => new ConversionEnded('cancelled', 'The job was cancelled')
 export const fieldChanged = () => new ConversionEnded('failed', 'The field has been changed')
 
 /** @param late the cells that were found only during the conversion, so that the figures of the job do not include them */

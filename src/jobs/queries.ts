@@ -1,4 +1,4 @@
-/** Reads the jobs that callers may ask for: conversions, and the imports of `csv/`. */
+/** Reads the jobs that callers may ask for. */
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import type { JobRow } from './procedure.ts'
@@ -6,10 +6,12 @@ import type { Job } from './schema.ts'
 
 /** Returns the state and the figures of a job. Figures that are not known yet are left out. */
 export async function jobOf(context: Context, { job_id, kind }: Pick<JobRow, 'job_id' | 'kind'>): Promise<Job> {
-  const { state, done, total, error, ...figures } = await (kind === 'import' ? importOf : conversionOf)(context, job_id)
+  const { state, done, total, error, ...figures } = await READS[kind](context, job_id)
   const known = Object.entries(figures).filter(([, figure]) => figure !== null)
   return { state, done, total, error, ...Object.fromEntries(known) }
 }
+
+const READS = { conversion: conversionOf, import: importOf, change: bulkChangeOf }
 
 /** The row of a job. Figures that are not known yet are null. */
 type StoredJob = Pick<Job, 'state' | 'done' | 'total' | 'error'> & Record<string, unknown>
@@ -27,7 +29,13 @@ async function conversionOf({ db }: Context, id: number): Promise<StoredJob> {
 
 async function importOf({ db }: Context, id: number): Promise<StoredJob> {
   const [row] = await db.read<StoredJob>(sql`
-    select state, done, greatest(total, done) as total, error, created, filled, cut, coalesce(issues, '[]') as issues
+    select state, done, greatest(total, done) as total, error, created, change_id, filled, cut, coalesce(issues, '[]') as issues
     from record_imports where id = ${id}`)
+  return row as StoredJob
+}
+
+async function bulkChangeOf({ db }: Context, id: number): Promise<StoredJob> {
+  const [row] = await db.read<StoredJob>(sql`
+    select state, done, total, error, change_id, total as matched, changed, skipped, skips from bulk_changes where id = ${id}`)
   return row as StoredJob
 }
