@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-test('deletes the tasks, comments and files of a record with it', async () => {
+test('moves the tasks and comments of a record aside with it, and keeps its files', async () => {
   const [record] = (await records.createBatch(context, table, { records: [{ data: { company: 'Acme' } }] })).rows as [DataRecord]
   const ref = { id: record.id, version: 1 }
   await createTask(context, { space_id: table.space_id, table_id: table.id, record_id: record.id }, { title: 'Call Acme' })
@@ -64,11 +64,13 @@ test('deletes the tasks, comments and files of a record with it', async () => {
     context.db.read(sql`
       select (select count(*) from tasks where table_id = ${table.id}) as tasks,
         (select count(*) from record_comments where table_id = ${table.id}) as comments,
+        (select count(*) from deleted_records where table_id = ${table.id}) as deleted,
+        (select count(*) from deleted_rows where table_id = ${table.id} and source in ('tasks', 'record_comments')) as aside,
         (select count(*) from stored_files where table_id = ${table.id} and dropped_at is null) as files`)
-  expect(await left()).toEqual([{ tasks: 1, comments: 1, files: 1 }])
+  expect(await left()).toEqual([{ tasks: 1, comments: 1, deleted: 0, aside: 0, files: 1 }])
 
   await records.remove(context, table, ref)
-  expect(await left()).toEqual([{ tasks: 0, comments: 0, files: 0 }])
+  expect(await left()).toEqual([{ tasks: 0, comments: 0, deleted: 1, aside: 2, files: 1 }])
 })
 
 test('deletes the views that need a field with the field', async () => {

@@ -211,6 +211,8 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     ['an update with an Idempotency-Key', 'record/1/update', { data: { title: 'new' } }, { 'idempotency-key': 'update' }],
     ['a page', 'records/query', { order_by: 'created_by' }, {}],
     ['groups', 'records/groups', { by: 'created_by' }, {}],
+    ['a board', 'records/board', { by: 'created_by' }, {}],
+    ['sums', 'records/aggregate', { by: [{ field: 'created_by' }], measures: [{ fn: 'count' }] }, {}],
   ])('%s is repeated by a service that does not know yet where the space is', async (_, path, input, headers) => {
     const space = await newSpace()
     await place(space, first)
@@ -227,7 +229,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const id = await table(space, 1)
     const { db } = app
     const definition = async () => (await tableDefinitions(db, [id])).get(id) as TableDef
-    const by = { now: new Date(), userId: null }
+    const by = { now: new Date(), userId: null, keyId: null }
     const cells = new Map([['title', 'late']])
     const writesBy = (present: TableDef) => [
       ...[1, 2, 100].map((count) => () => insertRows(db, present, Array(count).fill(cells), by)),

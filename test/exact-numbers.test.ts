@@ -1,6 +1,7 @@
 /** Numbers are answered with all their digits on every road, survive clients that read them as doubles, and are compared as people mean it. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { createClient } from '../src/client.ts'
 import { testApp } from './support/app.ts'
 import { makeTable, type TestTable } from './support/tables.ts'
 
@@ -37,6 +38,20 @@ const numbers = (records: object[] = []) => makeTable(app, account, { fields, re
 const json = (text: string) => (text === '0.00000001' ? '1e-8' : text)
 
 describe('a number', () => {
+  test('comes as decimal text where a client asks for its digits and JavaScript has fewer', async () => {
+    const { id, records } = await numbers(STORED.map((text) => ({ name: text, n: text })))
+    const exact = createClient({ baseUrl: app.url, apiKey: account.keys.account, exactNumbers: true })
+    const shown = (text: string) => (String(Number(text)) === text || text === '0.00000001' ? Number(text) : text)
+    const { rows } = await exact.records.query.query({ table_id: id })
+    expect(rows.map((row) => row.n)).toEqual(STORED.map(shown))
+    // Two calls share a request.
+    const both = await Promise.all(records.slice(0, 2).map((record_id) => exact.records.get.query({ table_id: id, record_id })))
+    expect(both.map(({ data }) => data.n)).toEqual(STORED.slice(0, 2).map(shown))
+    // Every digit comes back as it was.
+    const { data } = await exact.records.update.mutate({ table_id: id, record_id: records[1] ?? 0, data: { n: rows[1]?.n } })
+    expect(data.n).toBe(STORED[1])
+  })
+
   test.each(STORED)('%s is answered with all its digits, wherever', async (text) => {
     const { id, path, records } = await numbers([{ name: text, n: text }])
     const [record] = records

@@ -145,8 +145,15 @@ async function writeRecords({ path, ids, records, seen, dataOf, cells }: Use) {
   seen.push(cells((await call(`${path}/record/${first}/get`)).data))
 }
 
+/** A column of a board. */
+interface BoardColumn {
+  value: unknown
+  count: number
+  rows: Record<string, unknown>[]
+}
+
 /** The records, their number and their groups by every condition on the field of the type. */
-async function filterBy({ path, ids, records, page }: Use, type: FieldType): Promise<unknown[]> {
+async function filterBy({ path, ids, records, page, cells }: Use, type: FieldType): Promise<unknown[]> {
   const column = ids[type]
   const byCondition = Object.keys(TYPES[type].compares).map(async (compare) => {
     const value = compare.startsWith('is_') ? {} : { value: operandOf(type, compare) }
@@ -159,7 +166,17 @@ async function filterBy({ path, ids, records, page }: Use, type: FieldType): Pro
     ])
     return [type, compare, found, count]
   })
-  const groups = TYPES[type].groups ? [call(`${path}/records/groups`, { by: column }).then((found) => [type, 'groups', found])] : []
+  const measures = [{ fn: 'count' }, { fn: 'filled', field: column }, ...TYPES[type].measures.map((fn) => ({ fn, field: column }))]
+  const inGroups = TYPES[type].groups?.in ?? []
+  const board = async () => {
+    const columns = await call(`${path}/records/board`, { by: column, order_by: column, fields: Object.values(ids) })
+    return columns.map(({ value, count, rows }: BoardColumn) => [value, count, rows.map(cells)])
+  }
+  const groups = [
+    call(`${path}/records/aggregate`, { measures, ...(inGroups.includes('aggregate') && { by: [{ field: column }] }) }),
+    ...(inGroups.includes('groups') ? [call(`${path}/records/groups`, { by: column })] : []),
+    ...(inGroups.includes('board') ? [board()] : []),
+  ].map((asked) => asked.then((found) => [type, 'groups', found]))
   return Promise.all([...byCondition, ...groups])
 }
 
@@ -187,7 +204,7 @@ async function throughViews({ path, id, ids, seen, page }: Use) {
   expect((await as.get(`${path}/export.csv?view_id=${grid.id}`)).status).toBe(200)
   const csv = await as.get(`${path}/export.csv`)
   const imported = await as.send(`${path}/import`, { method: 'POST', body: csv.body, headers: { 'content-type': 'text/csv' } })
-  expect(imported.body).toEqual({ created: 3 })
+  expect(imported.body).toEqual({ created: 3, change_id: expect.any(Number) })
 }
 
 /** What tasks, comments and lookups of another table read of a record. */
@@ -210,7 +227,7 @@ async function fromElsewhere({ path, id, records, seen }: Use) {
     body: `one\n"Alpha (${first})"\n`,
     headers: { 'content-type': 'text/csv' },
   })
-  expect(byTitle.body).toEqual({ created: 1 })
+  expect(byTitle.body).toEqual({ created: 1, change_id: expect.any(Number) })
 }
 
 async function rewriteCells({ path, ids, seen, page }: Use) {

@@ -50,17 +50,18 @@ async function fill(table: number, rows: number): Promise<void> {
 
 const newView = async (table: number, view: object) => (await makeView(app, account, table, view)).id
 
-/** Returns `'due D'` in the form of the API. */
+/** Returns `'due D first'` in the form of the API. */
 const keys = (...texts: string[]) =>
   texts.map((text) => {
-    const [field, dir = 'A'] = text.split(' ')
-    return { field, dir }
+    const [field, dir = 'A', nulls] = text.split(' ')
+    return { field, dir, ...(nulls && { nulls }) }
   })
 
 /** Returns the same query in the opposite direction. */
 function reversed(body: object): object {
   const { order } = body as { order: ReturnType<typeof keys> }
-  return { ...body, order: order.map(({ field, dir }) => ({ field, dir: dir === 'A' ? 'D' : 'A' })) }
+  const opposite = (nulls: string) => ({ nulls: nulls === 'first' ? 'last' : 'first' })
+  return { ...body, order: order.map(({ field, dir, nulls }) => ({ field, dir: dir === 'A' ? 'D' : 'A', ...(nulls && opposite(nulls)) })) }
 }
 
 const filter = (column: string, compare: string, value: unknown) => ({ column, compare, value })
@@ -102,6 +103,47 @@ async function explained(table: number, body: object): Promise<string> {
     Object.assign(app.db, queries)
   }
   return plan
+}
+
+interface ReadScan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Cond'?: string
+  'Actual Loops': number
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  Plans?: ReadScan[]
+}
+
+/** Returns the scans of records in a page: as they ran, and as they are planned once for all values. */
+async function partsOf(table: number, body: object): Promise<{ scans: ReadScan[]; generic: ReadScan[] }> {
+  const queries = queriesOf(app.db)
+  const found: ReadScan[][] = []
+  const scansIn = (plan: ReadScan): ReadScan[] => [
+    ...(plan['Relation Name'] === 'records' ? [plan] : []),
+    ...(plan.Plans ?? []).flatMap((inner) => scansIn(inner)),
+  ]
+  const explaining = queriesWith(queries, async ({ text, values }, on) => {
+    if (!text.includes('/* v')) return
+    for (const [options, bound] of [
+      ['analyze', values],
+      ['generic_plan', []],
+    ] as const) {
+      const [row] = await on.read<{ 'QUERY PLAN': [{ Plan: ReadScan }] }>({
+        text: `explain (format json, ${options}) ${text}`,
+        values: [...bound],
+      })
+      found.push(scansIn((row as { 'QUERY PLAN': [{ Plan: ReadScan }] })['QUERY PLAN'][0].Plan))
+    }
+  })
+  Object.assign(app.db, explaining)
+  try {
+    await idsOf(table, body)
+  } finally {
+    Object.assign(app.db, queries)
+  }
+  const [scans = [], generic = []] = found
+  return { scans, generic }
 }
 
 /** Returns the indexes that `explain: true` names. */
@@ -185,6 +227,7 @@ describe('the indexes of a table', () => {
       ['stage,amount,id', { order: keys('stage', 'amount D') }],
       ['done,company,id', { order: keys('done D', 'company') }],
       ['stage,done,amount,id', { filters: open, order: keys('done', 'amount D', 'company') }],
+      ['stage,due,id', { order: keys('stage A last', 'due D first') }],
       ['stage,created_at,id', { filters: open, order: keys('stage', 'created_at', 'id D') }],
     ]
     const before = []
@@ -208,6 +251,44 @@ describe('the indexes of a table', () => {
     }
     // Another mixture of directions is another order, which shares only the first key with this index.
     expect(await explained(table, { order: keys('stage', 'amount') })).toContain('Incremental Sort')
+  })
+
+  test('hold a page by cursor in the middle of an order in one range for each part, and parts behind a full page are not read', async () => {
+    const table = await largeTable(30_000, [{ name: 'Done', type: 'checkbox' }])
+    await run(
+      `update t${table}.records set amount = case when id % 5 > 0 then id / 7 % 4 end, done = case when id % 3 > 0 then id % 3 > 1 end`,
+    )
+    await run(`vacuum analyze t${table}.records`)
+    const open = [filter('stage', '=', 'Open')]
+    const views = [
+      { order: keys('stage', 'amount D') },
+      { order: keys('stage D last', 'amount A last', 'company D') },
+      { filters: open, order: keys('amount D first', 'done', 'due') },
+    ]
+    for (const view of views) await newView(table, view)
+    await adapt(context(), { table_id: table })
+    for (const body of views.flatMap((view) => [view, reversed(view)])) {
+      const said = JSON.stringify(body)
+      const ids = await idsOf(table, body)
+      // The page begins in the middle of records with the same keys.
+      const middle = await app
+        .as(account.admin)
+        .post(`/api/table/${table}/records/query`, { ...body, fields: ['id'], limit: 990, cursor: '' })
+      const next = { ...body, cursor: middle.headers.get('x-next-cursor'), limit: 9 }
+      expect((await idsOf(table, next)).slice(0, 9), said).toEqual(ids.slice(990, 999))
+      const { scans, generic } = await partsOf(table, next)
+      expect(scans.length, said).toBeGreaterThan(2)
+      for (const scan of scans)
+        expect(scan, said).toMatchObject({ 'Node Type': expect.stringMatching(/^Index/), 'Index Cond': expect.any(String) })
+      for (const scan of generic)
+        expect(scan, said).toMatchObject({ 'Node Type': expect.stringMatching(/^Index/), 'Index Cond': expect.any(String) })
+      // Ten rows of each part at most, and what follows a full page not at all.
+      const read = scans.map((scan) => scan['Actual Loops'] * (scan['Actual Rows'] + (scan['Rows Removed by Filter'] ?? 0)))
+      expect(Math.max(...read), said).toBeLessThanOrEqual(10)
+      expect(read.at(-1), said).toBe(0)
+      // From the third time on the statement is prepared, and after five more it may have a plan for all values.
+      for (let asked = 0; asked < 9; asked++) expect((await idsOf(table, next)).slice(0, 9), said).toEqual(ids.slice(990, 999))
+    }
   })
 
   test('have a further key only where many records share the values of the earlier ones, and keep it from then on', async () => {
@@ -593,6 +674,27 @@ async function slowly(table: number, body: object): Promise<void> {
   await other.end()
   expect((await answered).status).toBe(200)
 }
+
+test('a table of 50,000 records is vacuumed often, unless an operator has decided otherwise', async () => {
+  const settings = async (table: number) => {
+    const [row] = await app.db.read<{ set: string[] }>(
+      sql`select coalesce(reloptions, '{}') as set from pg_class where oid = to_regclass(${`t${table}.records`})`,
+    )
+    return row?.set
+  }
+  const tableOf = async (records: number) => {
+    const { id } = await makeTable(app, account, { fields: [{ name: 'Amount', type: 'number' }] })
+    await run(`insert into t${id}.records (created_at, updated_at, amount) select now(), now(), i from generate_series(1, ${records}) i`)
+    await run(`analyze t${id}.records`)
+    return id
+  }
+  const [large, small, decided] = [await tableOf(50_000), await tableOf(49_000), await tableOf(50_000)]
+  const decision = 'autovacuum_vacuum_scale_factor=0.1'
+  await run(`alter table t${decided}.records set (${decision})`)
+  for (const table_id of [large, large, small, decided]) await adapt(context(), { table_id })
+  const often = ['autovacuum_vacuum_scale_factor=0.02', 'autovacuum_vacuum_insert_scale_factor=0.02']
+  expect([await settings(large), await settings(small), await settings(decided)]).toEqual([often, [], [decision]])
+})
 
 test('only an admin of the space sees the indexes', async () => {
   const table = await largeTable(0)

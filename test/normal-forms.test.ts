@@ -28,7 +28,7 @@ describe('a text on the way in', () => {
     expect(rpc.data.cell).toBe('한글')
     const updated = await as.post(`${table.path}/record/${rpc.id}/update`, { data: { cell: nfd('がぎ') } })
     expect(updated.body.data.cell).toBe('がぎ')
-    expect((await importCsv(table.id, nfd('cell\nprénom\n'))).body).toEqual({ created: 1 })
+    expect((await importCsv(table.id, nfd('cell\nprénom\n'))).body).toEqual({ created: 1, change_id: expect.any(Number) })
     expect((await query(table, {})).map(({ cell }: { cell: string }) => cell)).toEqual(['Crème brûlée', 'Ångström', 'がぎ', 'prénom'])
   })
 
@@ -93,7 +93,10 @@ describe('a text on the way in', () => {
       { name: 'Link', type: 'lookup', table: linked.id },
     ]
     const table = await makeTable(app, account, { fields })
-    expect((await importCsv(table.id, nfd('Prénom,ville,tags,link\né,Orléans,"été, x",Zoë\n'))).body).toEqual({ created: 1 })
+    expect((await importCsv(table.id, nfd('Prénom,ville,tags,link\né,Orléans,"été, x",Zoë\n'))).body).toEqual({
+      created: 1,
+      change_id: expect.any(Number),
+    })
     expect((await query(table, {}))[0]).toMatchObject({
       ...{ prenom: 'é', ville: 'Orléans', tags: ['été', 'x'] },
       link: { title: 'Zoë' },
@@ -214,9 +217,9 @@ describe('what an earlier release has stored', () => {
       expect((await as.post(`${table.path}/records/create`, { data: { ville: text } })).status).toBe(200)
     }
     expect(await idsOf(table, { view_id: view.id })).toEqual([1, 6, 7])
-    expect((await importCsv(table.id, 'Prénom,Ville\nx,Orléans\n')).body).toEqual({ created: 1 })
+    expect((await importCsv(table.id, 'Prénom,Ville\nx,Orléans\n')).body).toEqual({ created: 1, change_id: expect.any(Number) })
     const linking = await makeTable(app, account, { fields: [{ name: 'Link', type: 'lookup', table: table.id }] })
-    expect((await importCsv(linking.id, 'link\nCrème 1\n')).body).toEqual({ created: 1 })
+    expect((await importCsv(linking.id, 'link\nCrème 1\n')).body).toEqual({ created: 1, change_id: expect.any(Number) })
     expect(await idsOf(linking, { filters: [{ column: 'link', compare: 'contains', value: 'crème' }] })).toEqual([1])
   })
 

@@ -101,6 +101,7 @@ describe('null means the same as leaving the key out', () => {
       ['query', nulls, {}],
       ['count', nulls, {}],
       ['groups', { ...narrowing, unit: null }, { by: 'stage' }],
+      ['board', { ...narrowing, order: null, per_group: null, fields: null, include: null, cursor: null }, { by: 'stage' }],
     ] as const) {
       const path = `/api/table/${table.id}/records/${operation}`
       const [plain, withNulls] = [await as.post(path, required), await as.post(path, { ...given, ...required })]

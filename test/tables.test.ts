@@ -40,7 +40,7 @@ describe('a table', () => {
         { id: 'email_address', name: 'Email Address', type: 'email', ...flags, required: true },
         { id: 'field_2', name: '住所', type: 'text', ...flags, always_hidden: true },
         { id: 'amount', name: 'Amount', type: 'number', ...flags, admin_only: true, decimals: 2 },
-        { id: 'stage', name: 'Stage', type: 'select', ...flags, options: ['Lead', 'Won'] },
+        { id: 'stage', name: 'Stage', type: 'select', ...flags, options: ['Lead', 'Won'], colors: {} },
         { id: 'xmin_2', name: 'xmin', type: 'date', ...flags },
         { id: 'own_id', name: 'Email address 2', type: 'email', ...flags },
         { id: 'created_at', name: 'Created at', type: 'datetime', ...flags, calc: true },

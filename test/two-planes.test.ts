@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { dropOfField } from '../src/files/dropped/deleted-field.ts'
 import { faultyUses } from '../src/files/uses/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { historyOf, recordsOf, sql } from '../src/platform/database/database.ts'
 import { isOutdated } from '../src/platform/database/outdated-definition.ts'
 import { badInput } from '../src/platform/errors.ts'
 import { renewHosts } from '../src/records/cells/file-cells.ts'
@@ -76,6 +76,30 @@ const reads: Ask[] = [
   post('a restricted count', '/records/count', { filters: [{ column: 'user', compare: 'CONTAINS', value: 'm' }] }),
   post('groups by user', '/records/groups', { by: 'user' }),
   post('groups by day', '/records/groups', { by: 'created_at' }),
+  post('sums by user and lookup', '/records/aggregate', {
+    by: [{ field: 'user' }, { field: 'lookup' }],
+    measures: [{ fn: 'count' }, { fn: 'filled', field: 'lookup' }],
+  }),
+  post('sums by several users and day', '/records/aggregate', {
+    by: [{ field: 'multi_user' }, { field: 'created_at' }],
+    measures: [{ fn: 'distinct', field: 'user' }],
+    filters: [{ column: 'user', compare: '!=', value: member.email }],
+  }),
+  post('a board by user', '/records/board', {
+    by: 'user',
+    order_by: 'user',
+    filters: [{ column: 'user', compare: '!=', value: 'nobody@example.com' }],
+    include: ['badges'],
+  }),
+  post('a board by lookup', '/records/board', { by: 'lookup', order_by: 'created_by', order_dir: 'D' }),
+  post('neighbours by user', `/record/${first.id}/neighbours`, {
+    order: [{ field: 'user' }, { field: 'lookup', dir: 'D' }],
+    position: true,
+  }),
+  post('neighbours among others', `/record/${first.id}/neighbours`, {
+    filters: [{ column: 'user', compare: '!=', value: member.email }],
+    position: true,
+  }),
   post('an explanation', '/records/explain', {
     record_id: first.id,
     filters: [{ column: 'user', compare: '=', value: viewer.email }],
@@ -92,7 +116,7 @@ const said = ({ status, body }: Answer) => ({
   status,
   body: JSON.stringify(body)
     .replace(/"request_id":"[^"]*"/, '""')
-    .replace(/"(id|record_id|task_id)":\d+/g, '"$1":0'),
+    .replace(/"(id|record_id|task_id|change_id)":\d+/g, '"$1":0'),
 })
 
 /** A record of its own, the requests of each step one after the other, and what they answered. */
@@ -128,8 +152,14 @@ async function written(app: typeof here): Promise<unknown[]> {
   await send(`${record}/delete`)
   await send(`${record}/delete`)
   await read(`${record}/get`)
-  return answers.map(said)
+  return [...answers.map(said), ...(await entriesSince(app, id))]
 }
+
+/** The entries of the history of this record and later ones. */
+const entriesSince = (app: typeof here, recordId: number) =>
+  app.db.read(sql`
+    select version, at, user_id, api_key_id, records, kind, changes, change_id - min(change_id) over () as step
+    from ${historyOf(table.id)} where record_id >= ${recordId} order by change_id, record_id`)
 
 /** The statements that were sent and name records as well as system tables. */
 const namingBothPlanes = () =>
@@ -233,7 +263,7 @@ describe('with the records on another server', () => {
     expect((await here.as(owner).post(`${path}/fields/create`, { name: 'Newest', type: 'text' })).status).toBe(200)
     const texts = async () => (await here.as(viewer).post(`${path}/records/query`, {})).body.map(({ text }: { text: string }) => text)
     const before = await texts()
-    const by = { now: new Date(), userId: null }
+    const by = { now: new Date(), userId: null, keyId: null }
     const cells = new Map([['text', 'written late']])
     const many = (count: number) => Array.from({ length: count }, () => cells)
     const writes: (() => Promise<unknown>)[] = [
@@ -254,10 +284,10 @@ describe('with the records on another server', () => {
     if (!definition) throw new Error('The table is gone')
     const insert = async (texts: string[]) => {
       const from = sent.length
-      const by = { now: new Date(), userId: null }
+      const by = { now: new Date(), userId: null, keyId: null }
       const rows = await Promise.allSettled(texts.map((text) => insertRows(db, definition, [new Map([['text', text]])], by)))
       const written = rows.map((row) => (row.status === 'fulfilled' ? (row.value as StoredRow[]).map(({ text }) => text) : row.reason.code))
-      return { written, statements: sent.slice(from).filter(({ text }) => text.startsWith('insert into')).length }
+      return { written, statements: sent.slice(from).filter(({ text }) => /^insert into "t\d+"\.records/.test(text)).length }
     }
     expect(await insert(['j1', 'j2', 'j3', 'j4', 'j5'])).toEqual({ written: [['j1'], ['j2'], ['j3'], ['j4'], ['j5']], statements: 1 })
     await here.db.write(sql`alter table ${recordsOf(table.id)} add constraint not_k2 check (text <> 'k2')`)
@@ -274,7 +304,7 @@ describe('with the records on another server', () => {
     // As if the title field of the linked table were deleted right after the write.
     const fields = definition.fields.map((field) => (field.lookup ? { ...field, lookup: { ...field.lookup, title_field: 'gone' } } : field))
     const cells = new Map([['lookup', table.target]])
-    const error = await insertRows(elsewhere.db, { ...definition, fields }, [cells], { now: new Date(), userId: null }).catch(
+    const error = await insertRows(elsewhere.db, { ...definition, fields }, [cells], { now: new Date(), userId: null, keyId: null }).catch(
       (thrown) => thrown,
     )
     expect(error).toMatchObject({ message: expect.stringContaining('The record was written') })

@@ -76,6 +76,27 @@ function isPlainNumber({ bytes, start, end }: PrintedCell): boolean {
   return point < 0 || (point < end - 1 && bytes[end - 1] !== ZERO)
 }
 
+/** Writes a list of cells, whose texts the cell holds as a JSON list. @param write writes one of them */
+export const eachJson =
+  (write: CellJson): CellJson =>
+  (cell, json, named) => {
+    let before = BEGIN
+    for (const one of cellsIn(cell)) {
+      json.json(before)
+      write(one, json, named)
+      before = COMMA
+    }
+    json.json(before === BEGIN ? NO_VALUES : END)
+  }
+
+/** The cells of such a list. */
+export const cellsIn = (cell: PrintedCell): PrintedCell[] =>
+  cell.isNull ? [] : (JSON.parse(cell.text()) as (string | null)[]).map(cellOfText)
+
+/** Reads the ids in a cell, or in the cells of such a list. */
+export const idsInCell = (cell: PrintedCell): number[] => cell.ints()
+export const idsInEach = (cell: PrintedCell): number[] => cellsIn(cell).flatMap(idsInCell)
+
 /** Writes the value with the id that the cell holds; null if there is none. */
 export function writeOne(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
   json.json((cell.isNull ? undefined : values.get(cell.int())) ?? NULL)

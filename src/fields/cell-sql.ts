@@ -1,11 +1,25 @@
 /** SQL fragments that several field types share. Values are bound parameters; identifiers come from the field list. */
-import { ident, join, raw, type Sql, sql } from '../platform/database/database.ts'
+import { ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant, isInRange } from '../platform/time/time.ts'
 import type { Compare } from './compares.ts'
+import type { FieldSettings } from './settings.ts'
 import { isShortWord } from './text-match.ts'
 
-/** The column of a field. Always with its alias: in a subselect a bare name could mean a column of the inner table. */
-export const columnOf = (field: { id: string }): Sql => sql`r.${ident(field.id)}`
+/**
+ * The column of a field, or of the record that a lookup refers to; null without one. Always with its alias: in a subselect a bare name
+ * could mean a column of the inner table.
+ */
+export function columnOf({ id, link }: Pick<FieldSettings, 'id' | 'link'>): Sql {
+  if (!link) return sql`r.${ident(id)}`
+  const { lookup, field } = link
+  return sql`(select k.${ident(field.id)} from ${recordsOf(lookup.lookup_table_id ?? 0)} k where k.id = r.${ident(lookup.id)})`
+}
+
+/** Selects for each record that the multi_lookup of the field refers to what `read` prints of its column, in the order of the links. */
+export function eachLinked({ lookup, field }: NonNullable<FieldSettings['link']>, read: (column: Sql) => Sql): Sql {
+  return sql`select ${read(sql`k.${ident(field.id)}`)} as value, m.at from unnest(r.${ident(lookup.id)}) with ordinality m (id, at)
+    join ${recordsOf(lookup.lookup_table_id ?? 0)} k on k.id = m.id`
+}
 
 /** Compares the column with one value. `!=` matches empty cells, too; the other compares do not. */
 export function scalar(column: Sql, compare: Compare, value: Sql): Sql {
@@ -27,6 +41,12 @@ export function hasValue(column: Sql, compare: Compare, value: Sql): Sql {
   const has = sql`${column} @> array[${value}]`
   return compare === '!=' ? sql`(${column} is null or not ${has})` : has
 }
+
+/** The condition that the column equals one of the values. @param values an array */
+export const isOneOf = (column: Sql, values: Sql): Sql => sql`${column} = any(${values})`
+
+/** The condition that a list contains one of the values, or with `isAll` each of them. @param values an array */
+export const hasValues = (column: Sql, values: Sql, isAll: boolean): Sql => sql`${column} ${raw(isAll ? '@>' : '&&')} ${values}`
 
 /** Formats the instant for Postgres. A bound outside the years 1 to 9999 becomes an infinity, because no record lies beyond it. */
 export function timestampText(instant: Date): string {

@@ -10,7 +10,8 @@ export type UserRef = number | string
 /** A user in an API answer. */
 export interface UserValue {
   id: number
-  email: string
+  /** Null for a user who was erased. */
+  email: string | null
   name: string
 }
 

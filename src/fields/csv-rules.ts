@@ -1,7 +1,9 @@
 /** CSV rules of field types, and the parts that several share. Cells are written from what PostgreSQL prints, as in pages. */
 
 import type { PrintedCell } from '../platform/database/statements/printed-rows.ts'
-import type { CsvValue, CsvWriter } from '../platform/writers/csv-writer.ts'
+import { csvCell, joinList, shielded, textOfCell } from '../platform/writers/csv-format.ts'
+import { type CsvValue, CsvWriter } from '../platform/writers/csv-writer.ts'
+import { cellsIn } from './cell-json.ts'
 import type { FieldSettings } from './settings.ts'
 
 /** Values as finished CSV, by the ids that cells hold. */
@@ -70,6 +72,19 @@ export function writeOneCsv(cell: PrintedCell, csv: CsvWriter, values: CsvById):
 /** Writes the values with the ids of the list that the cell holds, in order. Ids of deleted values are left out. */
 export function writeListCsv(cell: PrintedCell, csv: CsvWriter, values: CsvById): void {
   csv.list(cell.ints(), values)
+}
+
+/** Writes a list of cells, whose texts the cell holds as a JSON list, as one cell. Empty ones are left out. @param write writes one */
+export function eachCsv(write: CellCsv): CellCsv {
+  const alone = new CsvWriter()
+  const textOf = (cell: PrintedCell, named: CsvById) => {
+    write(cell, alone, named)
+    return textOfCell(alone.flush().toString())
+  }
+  return (cell, csv, named) => {
+    const texts = cellsIn(cell).map((one) => textOf(one, named))
+    csv.text(csvCell(shielded(joinList(texts.filter((text) => text !== '')))))
+  }
 }
 
 /** The id of a user or a record in a cell of a file. */

@@ -27,7 +27,7 @@ export interface Token {
 const LARGEST = { h: 8_760_000, d: 365_000, w: 52_000, m: 12_000, y: 1_000 }
 
 const TOKEN = new RegExp(
-  `^(?:(now|today|yesterday|tomorrow)|(start|end)_of_(?:(?<=start_of_)(last|next)_)?(${UNITS.join('|')}))?(?:([+-]\\d{1,7})([hdwmy]))?$`,
+  `^(?:(now|today|yesterday|tomorrow)|(start|end)_of_(?:(last|next)_)?(${UNITS.join('|')}))?(?:([+-]\\d{1,7})([hdwmy]))?$`,
   'i',
 )
 

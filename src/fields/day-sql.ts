@@ -1,6 +1,6 @@
 /** Dates and instants in SQL, by the same rules as in `time-zones.ts` and with the zone data of this process. */
 import { raw, type Sql, sql } from '../platform/database/database.ts'
-import { FIRST_DATE, LAST_DATE } from '../platform/time/time.ts'
+import { FIRST_DATE, LAST_DATE, type WeekStart } from '../platform/time/time.ts'
 import { dayRange } from '../platform/time/time-zones.ts'
 import { CYCLE_DAYS, CYCLE_FROM, changesOfZone } from '../platform/time/zone-changes.ts'
 import { timestampText } from './cell-sql.ts'
@@ -38,6 +38,15 @@ const date = (text: string): Sql => raw(`'${text}'::date`)
 export function instantsOf(day: string, timeZone: string): { from: string; to: string } {
   const { from, to } = dayRange(day, timeZone)
   return { from: day === FIRST_DATE ? '-infinity' : timestampText(from), to: day === LAST_DATE ? 'infinity' : timestampText(to) }
+}
+
+/** The first day of the unit that contains the day, as `startOfWeek` and `startOfMonths` return it. */
+export function firstDay(day: Sql, unit: 'day' | 'week' | 'month' | 'quarter' | 'year', weekStart: WeekStart): Sql {
+  if (unit === 'day') return day
+  if (unit !== 'week' || weekStart === 'monday') return sql`date_trunc(${raw(`'${unit}'`)}, ${day}::timestamp)::date`
+  // The first date of all is a Monday.
+  return sql`case when ${day} - extract(dow from ${day})::int < ${date(FIRST_DATE)} then ${date(FIRST_DATE)}
+    else ${day} - extract(dow from ${day})::int end`
 }
 
 /** How many times 400 years have to be subtracted from a date to be in the lists. */

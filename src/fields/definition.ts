@@ -3,9 +3,11 @@ import { ident, type Sql } from '../platform/database/database.ts'
 import { memo } from '../platform/memo.ts'
 import { valueInNfc } from '../platform/normal-forms.ts'
 import { EMPTY, type Parsed } from './cell.ts'
+import { type CellJson, eachJson, idsInCell, idsInEach } from './cell-json.ts'
 import { columnOf } from './cell-sql.ts'
+import { type CellCsv, eachCsv } from './csv-rules.ts'
 import { type FieldType, TYPES } from './registry.ts'
-import type { FieldSettings } from './settings.ts'
+import type { Color, FieldSettings } from './settings.ts'
 
 /** The values that a field is about to lose: digits beyond `decimals`, or the options with these ids (lossy-change.ts). */
 export type Loss = { decimals: number } | { options: number[] }
@@ -16,12 +18,21 @@ export interface FieldDef extends FieldSettings {
   required: boolean
   always_hidden: boolean
   admin_only: boolean
+  /** The colors of options by their ids. The previous release leaves those of options that it removes. */
+  option_colors: Readonly<Record<string, Color>>
   /** The values that the field loses if no cell has them, and the table version that announced it first; null if it loses nothing. */
   narrowing: (Loss & { since: number }) | null
   /** True if the service itself sets the cells: when a record was created or changed, and by whom. */
   calc: boolean
   /** Increases with every change of the field's own properties. */
   version: number
+  link?: Link
+}
+
+/** The lookup of a linked field, and the field of the other table. */
+export interface Link {
+  lookup: FieldDef
+  field: FieldDef
 }
 
 export interface TableDef {
@@ -31,10 +42,14 @@ export interface TableDef {
   name: string
   /** Increases with every change of the table's name, fields, options or views. */
   version: number
+  /** Whether the changes of its records can be kept: a table of the previous release has no place for them before it is written. */
+  hasHistory: boolean
   /** True if a conversion may change the type of a field of this table, or of a table that its lookups show, during this version. */
   isConverting: boolean
   /** The key field first, then the user's fields in their order, then the calc fields. */
   fields: FieldDef[]
+  /** The tables that the lookups refer to, without deleted ones, by their ids. Present where requests can name their fields. */
+  linked?: ReadonlyMap<number, TableDef>
 }
 
 const given = {
@@ -42,6 +57,7 @@ const given = {
   always_hidden: false,
   admin_only: false,
   options: null,
+  option_colors: {},
   removed_options: [],
   decimals: null,
   is_rounding: false,
@@ -60,9 +76,9 @@ export const CALC_FIELDS: readonly FieldDef[] = [
   { ...given, id: 'updated_by', name: 'Updated by', type: 'user', key: false, calc: true },
 ]
 
-/** The field without its version and without pending changes of its cells. Two fields that are equal in this form hold the same values. */
+/** The field without version, colors and pending changes of its cells. Two fields that are equal in this form hold the same values. */
 export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field, ...NO_CHANGES })
-const NO_CHANGES = { removed_options: [], is_rounding: false, narrowing: null, is_normalized: true, version: 1 }
+const NO_CHANGES = { option_colors: {}, removed_options: [], is_rounding: false, narrowing: null, is_normalized: true, version: 1 }
 
 /** The fields that users created, which are the keys of a record's `data`. */
 export const ownFields = memo((table: TableDef): readonly FieldDef[] => table.fields.filter((field) => !field.key && !field.calc))
@@ -85,6 +101,24 @@ export const isMultiple = (type: FieldType) => TYPES[type].isMultiple
 
 /** The column type as it is written in a cast, without the collation. */
 export const castType = (type: FieldType): string => TYPES[type].column.replace(/ collate .*/, '')
+
+/** True for a field that a multi_lookup reaches: its value is a list, with an element for each linked record. */
+export const isThroughMany = ({ link }: FieldDef) => link !== undefined && isMultiple(link.lookup.type)
+
+/** How a cell of the field, or the cells of all linked records, are written as JSON. */
+export function cellJson(field: FieldDef): CellJson {
+  const write = TYPES[field.type].json(field)
+  return isThroughMany(field) ? eachJson(write) : write
+}
+
+/** How a cell of the field, or the cells of all linked records, are written into a file. */
+export function cellCsv(field: FieldDef): CellCsv {
+  const write = TYPES[field.type].csv.write(field)
+  return isThroughMany(field) ? eachCsv(write) : write
+}
+
+/** How the ids in a cell of the field, or in the cells of all linked records, are read. */
+export const idsOf = (field: FieldDef) => (isThroughMany(field) ? idsInEach : idsInCell)
 
 /** Parses a value that a caller writes into a cell, its texts in NFC. @param me the acting user, for `@me` */
 export function parseCell(field: FieldDef, value: unknown, me: number): Parsed {

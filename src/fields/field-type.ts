@@ -8,7 +8,7 @@ import type { CellJson } from './cell-json.ts'
 import type { Compare } from './compares.ts'
 import type { CsvRule } from './csv-rules.ts'
 import type { Meaning, Moment, Token } from './date-tokens.ts'
-import type { Operand, ValueKind } from './operand.ts'
+import type { Operand, OperandList, ValueKind } from './operand.ts'
 import type { FieldSettings } from './settings.ts'
 
 /** The tables that lookups point to, each with the id of its title field (null if it has none). Deleted tables are absent. */
@@ -28,7 +28,7 @@ export interface QueryContext {
 /** What conditions and orders need of the table of users, read before the statement. */
 export interface FoundUsers {
   /** The ids of the users whom a condition means. */
-  ids: ReadonlyMap<Condition, readonly number[]>
+  ids: ReadonlyMap<Condition | ListCondition, readonly number[]>
   /** The sort keys of the account's users, as a JSON object by their ids; undefined where nothing is sorted by users. */
   sortKeys: string | undefined
 }
@@ -39,6 +39,9 @@ export interface Condition {
   compare: Compare
   operand: Operand
 }
+
+/** A condition of `=` with a list of values, each parsed for its field. Its opposite is printed as the negation. */
+export type ListCondition = Pick<Condition, 'field'> & { operand: OperandList }
 
 /** How records are sorted by a field. */
 export interface SortRule {
@@ -54,17 +57,32 @@ export interface SortRule {
   isIndexable(field: FieldSettings): boolean
 }
 
-/** How records are grouped and counted by a field. */
-export type Grouping =
-  | {
-      readonly by: 'value'
-      /** The value to group by, as SQL. */
-      value(field: FieldSettings, column: Sql): Sql
-      /** All possible values, as API answers show them; null if the type has no fixed list of values. */
-      values(field: FieldSettings): readonly (string | boolean)[] | null
-    }
-  /** Groups by day. An instant belongs to its local day. */
-  | { readonly by: 'days'; readonly isInstant: boolean }
+/** How records are grouped by a field. */
+export type Grouping = ValueGrouping | DayGrouping
+
+export interface ValueGrouping extends GroupingOperations {
+  readonly by: 'value'
+  /** The value to group by, as SQL: of a cell, or of one value of a list. Null for a value that has been removed. */
+  value(field: FieldSettings, value: Sql): Sql
+  /** The key by which groups are sorted, of the value of a group. */
+  readonly key: SortRule['key']
+  /** All possible values, as API answers show them; null if the type has no fixed list of values. */
+  values(field: FieldSettings): readonly (string | boolean)[] | null
+}
+
+/** Groups by day. An instant belongs to its local day. */
+export interface DayGrouping extends GroupingOperations {
+  readonly by: 'days'
+  readonly isInstant: boolean
+}
+
+interface GroupingOperations {
+  /** The operations that group by the type: records/aggregate, records/groups and records/board (contract.md §7, §9). */
+  readonly in: readonly ('aggregate' | 'groups' | 'board')[]
+}
+
+/** What records/aggregate computes of the values of a field, beside counting them (contract.md §9). */
+export type ValueMeasure = 'sum' | 'avg' | 'median' | 'min' | 'max' | 'checked'
 
 /** The account and space whose users and members a text can name, and the time zone that relates dates to instants. */
 export interface ConversionPlace {
@@ -134,8 +152,13 @@ export interface FieldTypeDefinition {
   readonly compares: Readonly<Partial<Record<Compare, ValueKind>>>
   /** Prints a condition with one of these compares, except `is_empty` and `is_not_empty`. */
   condition(condition: Condition, context: QueryContext): Sql
+  /**
+   * Prints the condition that a cell has one of the values of a list, or all of them. The values are bound as one array, because a
+   * statement takes 65,535 parameters. Null if the type takes no lists.
+   */
+  readonly among: ((condition: ListCondition, context: QueryContext) => Sql) | null
   /** Selects the ids of the users whom a condition means, for `FoundUsers`; null if it names them by id. Only for types of users. */
-  readonly usersMeant?: (condition: Condition, context: QueryContext) => Sql | null
+  readonly usersMeant?: (condition: Condition | ListCondition, context: QueryContext) => Sql | null
   /** The condition that the value is empty, as SQL in parentheses. */
   isEmpty(field: FieldSettings, column: Sql, context: QueryContext): Sql
   /** Resolves a date token for a field of the type; null for types without date tokens. */
@@ -149,6 +172,7 @@ export interface FieldTypeDefinition {
   readonly equalityRank: number | null
   /** Null if records cannot be grouped by the type. */
   readonly groups: Grouping | null
+  readonly measures: readonly ValueMeasure[]
   /** Prints the condition that `search` finds a word, or null if no value can contain it. Null for types that `search` does not read. */
   readonly search: ((field: FieldSettings, column: Sql, word: string) => Sql | null) | null
 

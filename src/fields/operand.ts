@@ -21,6 +21,13 @@ export type Operand =
   | { kind: 'email'; email: string }
   | { kind: 'me' }
 
+/** The values of a condition that takes a list: a record has one of them, or with `isAll` each of them. */
+export interface OperandList {
+  kind: 'list'
+  operands: readonly Operand[]
+  isAll: boolean
+}
+
 /** A kind of filter value. Kinds that several field types share are in this file; the others are in the file of their type. */
 export interface ValueKind {
   /** Completes the message "must be …". docs/queries.md is generated from it, too. */

@@ -6,6 +6,10 @@ export interface Option {
   title: string
 }
 
+/** The colors that an option can have (contract.md §11). */
+export const COLORS = ['gray', 'red', 'orange', 'yellow', 'green', 'teal', 'blue', 'indigo', 'purple', 'pink'] as const
+export type Color = (typeof COLORS)[number]
+
 /** The part of a field that determines its cells. */
 export interface FieldSettings {
   /** The slug, which names the field in requests, in filters and in the database. A rename does not change it. */
@@ -26,4 +30,6 @@ export interface FieldSettings {
   lookup_table_id: number | null
   /** The title field of that table; `lookup` is null if the table is deleted. A change of it gives the lookup's own table a new version. */
   lookup?: { title_field: string | null } | null
+  /** Present for a field of another table that is named through a lookup of this one, such as `company.city`. */
+  link?: { lookup: FieldSettings; field: FieldSettings }
 }

@@ -5,7 +5,9 @@
 
 import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, indexKey, isText, type TableDef } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import { ident } from '../platform/database/database.ts'
+import { type Sort, wholeOrder } from '../views/filters/order.ts'
 import { comparable, type FurtherKey, type QueryShape } from './shape.ts'
 
 export interface Btree {
@@ -18,6 +20,17 @@ export interface Btree {
 /** A field that an index is sorted by. */
 interface IndexKey extends FurtherKey {
   expression: string
+  /** True if its empty values are at the other end than usual. */
+  isEmptyElsewhere: boolean
+}
+
+/** True if one index of the table can hold all keys of the order, so that the records after a place are ranges of it. */
+export function isHeldByIndex(order: readonly Sort[]): boolean {
+  const fields = wholeOrder(order).flatMap(({ field }) => (field.key ? [] : field))
+  return (
+    fields.every((field) => !field.link && TYPES[field.type].sort?.isIndexable(field)) &&
+    fields.filter(({ type }) => isText(type)).length <= 1
+  )
 }
 
 /**
@@ -40,7 +53,11 @@ export function btreesOf(table: TableDef, shape: QueryShape, isInSmallGroups: (f
 }
 
 /** The sort keys after the compared fields, ended by the id: all of them, or those before the first that cannot be indexed. */
-function keysOf({ sort, further = [] }: QueryShape, fields: ReadonlyMap<string, FieldDef>, compared: readonly FieldDef[]): IndexKey[] {
+function keysOf(
+  { sort, further = [], emptyElsewhere = [] }: QueryShape,
+  fields: ReadonlyMap<string, FieldDef>,
+  compared: readonly FieldDef[],
+): IndexKey[] {
   const wanted = sort === null ? [] : [{ field: sort, isReversed: false }, ...further]
   const keys: IndexKey[] = []
   // Two texts together could exceed the 2,704 bytes of an index row, and the record could not be saved.
@@ -54,7 +71,7 @@ function keysOf({ sort, further = [] }: QueryShape, fields: ReadonlyMap<string, 
     if (isSecondText) return endedById(keys)
     hasText ||= isText(field.type)
     // A compared field has one value and needs no key. For the lower case of a text Postgres does not know that: the keys end above.
-    if (!compared.includes(field)) keys.push({ ...key, expression })
+    if (!compared.includes(field)) keys.push({ ...key, expression, isEmptyElsewhere: emptyElsewhere.includes(field.id) })
   }
   return endedById(keys, wanted.at(-1)?.isReversed)
 }
@@ -62,15 +79,15 @@ function keysOf({ sort, further = [] }: QueryShape, fields: ReadonlyMap<string, 
 /** Adds the id as the last key, by default in the direction of the key before it. */
 const endedById = (keys: IndexKey[], isReversed = keys.at(-1)?.isReversed ?? false): IndexKey[] => [
   ...keys,
-  { field: 'id', isReversed, expression: 'id' },
+  { field: 'id', isReversed, expression: 'id', isEmptyElsewhere: false },
 ]
 
 /** Spells the index with an ascending first key, because an index can be read in both directions. */
 function spelled(compared: readonly FieldDef[], keys: readonly IndexKey[]): Btree {
-  const directed = keys.map(({ field, isReversed, expression }) => {
+  const directed = keys.map(({ field, isReversed, expression, isEmptyElsewhere }) => {
     const isDescending = isReversed !== keys[0]?.isReversed
     if (field === 'id') return isDescending ? 'id desc' : 'id'
-    return `${expression} ${isDescending ? 'desc nulls last' : 'nulls first'}`
+    return `${expression} ${isDescending ? 'desc ' : ''}nulls ${isDescending === isEmptyElsewhere ? 'first' : 'last'}`
   })
   return {
     fields: [...compared.map(({ id }) => id), ...keys.map(({ field }) => field)],

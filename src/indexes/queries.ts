@@ -3,6 +3,7 @@
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { storageOf } from '../platform/database/nodes/shards.ts'
 import { labelled } from '../platform/database/statements/statement.ts'
+import { VACUUM_SHARES } from '../tables/index-builds.ts'
 import { countUpTo, FEW_RECORDS } from '../tables/indexing.ts'
 import { withStored } from './elsewhere.ts'
 import type { QueryShape } from './shape.ts'
@@ -55,6 +56,17 @@ export async function indexedTables(db: Database): Promise<number[]> {
       or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary))
     order by t.id`)
   return tables.map(({ id }) => id)
+}
+
+/** From this number of records on, which the statistics estimate, the map of visible pages is kept fresh. */
+const MANY_TO_SKIP = 50_000
+
+/** Whether the table is large and has the settings of autovacuum that all tables have. */
+export async function isVacuumedSeldom(db: Database, tableId: number): Promise<boolean> {
+  const large = await db.records(tableId).read(sql`
+    select from pg_class c where c.oid = ${storageOf(db, tableId).records} and c.reltuples >= ${MANY_TO_SKIP}
+      and not exists (select from pg_options_to_table(c.reloptions) o where o.option_name = any(${[...VACUUM_SHARES]}::text[]))`)
+  return large.length > 0
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 export const TableIndex = z
   .object({
-    name: z.string(),
+    name: z.string().meta({ description: 'The name in PostgreSQL.' }),
     fields: z.array(z.string()).meta({ description: 'Ids of fields, in the order of the index.' }),
     reason: z.string().meta({ description: 'The views and queries that use the index.' }),
     state: z.enum(['ready', 'building', 'failed', 'over_budget']).meta({

@@ -6,13 +6,14 @@ import { sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/database/database-errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
-import { analyzeRecords, buildIndex, dropIndex, withBuildLock } from '../tables/index-builds.ts'
+import { analyzeRecords, buildIndex, dropIndex, vacuumOften, withBuildLock } from '../tables/index-builds.ts'
 import { adaptIndexes } from '../tables/indexing.ts'
+import { withLinkedTables } from '../tables/linked-tables.ts'
 import { readViews } from '../views/saved.ts'
 import { largeTablesOnNodes } from './elsewhere.ts'
 import { buildSeconds } from './metrics.ts'
 import { type PlannedIndex, planIndexes } from './plan.ts'
-import { failuresOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, tableSizeOf, usesOf } from './queries.ts'
+import { failuresOf, groupsOf, indexedTables, isVacuumedSeldom, type PresentIndex, presentIndexes, tableSizeOf, usesOf } from './queries.ts'
 import type { TableIndex } from './schema.ts'
 
 /** The service drops only indexes with such names; an operator may have created others. */
@@ -55,8 +56,8 @@ function stateOfOne({ isOverBudget }: PlannedIndex, present: PresentIndex | unde
 }
 
 /**
- * Runs the job, which builds and drops indexes until they match the plan. If another process does so for the table, the job ends and is
- * repeated later.
+ * Runs the job, which builds and drops indexes until they match the plan, and then has a large table vacuumed often. If another process
+ * does so for the table, the job ends and is repeated later.
  * @throws Error when an index could not be built; its remains have been dropped, and the job will be repeated
  */
 export async function adapt(context: Context, { table_id }: { table_id: number }): Promise<void> {
@@ -94,9 +95,10 @@ export async function adaptAll(context: Context): Promise<void> {
 /** A shape that no query outside of a view has had for this long is deleted. */
 const UNUSED_DAYS = 30
 
-type Step = { drop: string } | { build: PlannedIndex }
+type Step = { drop: string } | { build: PlannedIndex } | typeof VACUUM_OFTEN
+const VACUUM_OFTEN = 'vacuum often'
 
-/** The next step; null when the indexes are as planned. @param tried names of indexes whose build has failed in this job */
+/** The next step; null when the table is as planned. @param tried names of indexes that this job has tried to build, and `VACUUM_OFTEN` */
 async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<string>): Promise<Step | null> {
   const { wanted, present, isGone } = await stateOf(db, tableId)
   if (isGone) return null
@@ -107,7 +109,8 @@ async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<str
   const missing = wanted.find(
     ({ name, isOverBudget }) => !isOverBudget && !tried.has(name) && !present.some((index) => index.name === name),
   )
-  return missing ? { build: missing } : null
+  if (missing) return { build: missing }
+  return !tried.has(VACUUM_OFTEN) && (await isVacuumedSeldom(db, tableId)) ? VACUUM_OFTEN : null
 }
 
 type StepOutcome = 'done' | 'busy' | 'interrupted' | { failed: string }
@@ -119,6 +122,11 @@ async function takeStep(context: Context, tableId: number, tried: Set<string>): 
     return await withBuildLock<StepOutcome>(context.db, tableId, async (client) => {
       const step = await nextStep(context, tableId, tried)
       if (!step) return 'done'
+      if (step === VACUUM_OFTEN) {
+        tried.add(VACUUM_OFTEN)
+        await vacuumOften(client, tableId)
+        return 'done'
+      }
       if ('drop' in step) {
         await dropIndex(client, tableId, step.drop)
         return 'done'
@@ -157,7 +165,8 @@ const CANCELLED = '57014'
 
 /** The existing and the planned indexes. For a table that is neither small nor large, no further index is planned. */
 async function stateOf(db: Context['db'], tableId: number) {
-  const table = (await tableDefinitions(db, [tableId])).get(tableId)
+  const definition = (await tableDefinitions(db, [tableId])).get(tableId)
+  const table = definition && (await withLinkedTables(db, definition))
   const present = await presentIndexes(db, tableId)
   if (!table || !present.length) return { wanted: [], present, isGone: true }
   const made = new Set(present.filter(({ isValid }) => isValid).map(({ name }) => name))

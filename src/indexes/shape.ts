@@ -1,7 +1,7 @@
 /** The shape of a query: the parts that a b-tree can serve, without the compared values. The uses of indexes are stored as shapes. */
 import { type FieldDef, isText } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
-import { type Sort, wholeOrder } from '../views/filters/order.ts'
+import { isEmptyFirst, type Sort, wholeOrder } from '../views/filters/order.ts'
 import type { Tree } from '../views/filters/parse.ts'
 import type { ResolvedCondition } from '../views/filters/resolve-conditions.ts'
 
@@ -15,6 +15,8 @@ export interface QueryShape {
   sort: string | null
   /** The keys after the first. Absent if ties are sorted by id as usual, because equal shapes must have the same JSON text. */
   further?: FurtherKey[]
+  /** The keys of which the empty values are at the other end than usual (contract.md §5, §9). Absent if there are none. */
+  emptyElsewhere?: string[]
 }
 
 export interface FurtherKey {
@@ -23,17 +25,21 @@ export interface FurtherKey {
   isReversed: boolean
 }
 
-/** Returns the shape of a query; null where no index can serve it. @param order the keys as in the request, the first one first */
-export function shapeOf(where: Tree<ResolvedCondition>, order: readonly Sort[]): QueryShape | null {
-  const conditions = conjuncts(where)
-  const equal = conditions.map(({ compare, field }) => (compare === '=' && !field.key ? field : undefined)).filter((field) => !!field)
-  const chosen = comparable([...new Set(equal)]).slice(0, MAX_EQUAL)
+/** Returns the shape of a query; null where no index can serve it. @param asked the keys as in the request, the first one first */
+export function shapeOf(where: Tree<ResolvedCondition>, asked: readonly Sort[]): QueryShape | null {
+  // An index has the columns of its own table only.
+  const conditions = conjuncts(where).filter(({ field }) => !field.link)
+  const order = asked.some(({ field }) => field.link) ? [] : asked
   const [first] = order
+  // The records of several values are not in the order of the keys behind the value, so a list is worth an index only without an order.
+  const equal = conditions.filter(({ compare, field, operand }) => compare === '=' && !field.key && (operand.kind !== 'list' || !first))
+  const chosen = comparable([...new Set(equal.map(({ field }) => field))]).slice(0, MAX_EQUAL)
   const prefix = conditions.find(({ compare, field }) => compare === 'starts_with' && isShortText(field))
   const shape = {
     equal: chosen.map(({ id }) => id).sort(),
     sort: first && !first.field.key ? first.field.id : first || chosen.length ? null : (prefix?.field.id ?? null),
     ...furtherOf(order),
+    ...emptyElsewhereOf(order),
   }
   return shape.equal.length || shape.sort !== null ? shape : null
 }
@@ -46,10 +52,16 @@ function furtherOf(order: readonly Sort[]): Pick<QueryShape, 'further'> {
   return { further: keys.map(({ field, isDescending }) => ({ field: field.id, isReversed: isDescending !== first?.isDescending })) }
 }
 
+function emptyElsewhereOf(order: readonly Sort[]): Pick<QueryShape, 'emptyElsewhere'> {
+  const keys = wholeOrder(order).filter((sort) => isEmptyFirst(sort) === sort.isDescending)
+  return keys.length ? { emptyElsewhere: keys.map(({ field }) => field.id) } : {}
+}
+
 /** The conditions that every record of the answer meets. */
 function conjuncts(tree: Tree<ResolvedCondition>): ResolvedCondition[] {
   if ('all' in tree) return tree.all.flatMap(conjuncts)
   if ('any' in tree) return tree.any.length === 1 ? tree.any.flatMap(conjuncts) : []
+  if ('not' in tree) return []
   return [tree]
 }
 

@@ -2,13 +2,13 @@
 
 import type { FieldDef } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
-import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, empty, historyOf, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { setLocal } from '../platform/database/local-settings.ts'
 import { createAtAnchor } from './elsewhere/anchors.ts'
 
-/** Creates `t<id>.records` with the system columns and one column per field. */
+/** Creates `t<id>.records` with the system columns and one column per field, and `t<id>.history`. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
-  await createAtAnchor(db, tableId, async () => {
+  await createAtAnchor(db, tableId, [recordsOf(tableId), historyOf(tableId)], async () => {
     await db.write(sql`create schema ${schemaOf(tableId)}`)
     const columns = fields.length ? sql`, ${join(fields.map(column))}` : empty
     await db.write(sql`
@@ -20,7 +20,39 @@ export async function createRecords(db: Database, tableId: number, fields: reado
         updated_by int,
         version int not null default 1${columns}
       )`)
+    await createEntries(db, tableId)
   })
+}
+
+/** Creates `t<id>.history` of a table that has none. */
+export async function createHistory(db: Database, tableId: number): Promise<void> {
+  db.requireNodes(tableId)
+  await createAtAnchor(db, tableId, [historyOf(tableId)], () => createEntries(db, tableId))
+}
+
+/**
+ * Creates `t<id>.history`, with an entry for each record of each change. It is not partitioned, because a partition is dropped only when no
+ * writer is left.
+ */
+async function createEntries(db: Database, tableId: number): Promise<void> {
+  await db.write(sql`
+    create table ${historyOf(tableId)} (
+      change_id bigint not null,
+      at timestamp(0) not null,
+      record_id int not null,
+      version int not null,
+      user_id int,
+      api_key_id int,
+      records int,
+      kind text not null,
+      undoes bigint,
+      changes jsonb,
+      record_ids int4multirange,
+      primary key (record_id, version)
+    )`)
+  await db.write(sql`create index history_change_id_idx on ${historyOf(tableId)} (change_id)`)
+  await db.write(sql`create index history_undoes_idx on ${historyOf(tableId)} (undoes) where undoes is not null`)
+  // For the job that forgets the entries of deleted records.
 }
 
 /** Adds a nullable column without a default, so that Postgres rewrites no record. */

@@ -41,6 +41,24 @@ export async function tableDefinition(db: Database, { id, version }: { id: numbe
 }
 
 /**
+ * Returns the definitions of several tables as above, without deleted tables. Reads those that are not known yet in one statement.
+ */
+export async function definitionsOf(db: Database, tables: readonly { id: number; version: number }[]): Promise<Map<number, TableDef>> {
+  const found = new Map<number, TableDef>()
+  const unknown: number[] = []
+  for (const { id, version } of tables) {
+    const known = latestOf(db).get(id)
+    if (known && known.version >= version) found.set(id, known)
+    else unknown.push(id)
+  }
+  for (const table of unknown.length ? await readDefinitions(db, unknown) : []) {
+    keep(db, table)
+    found.set(table.id, table)
+  }
+  return found
+}
+
+/**
  * Reads the present definitions of several tables in one statement, for tables whose version is not known, such as those that lookups
  * point to. Deleted tables are left out.
  */
@@ -78,12 +96,14 @@ const isConverting = sql`exists (
 /** Version and fields come from one snapshot, so that no version is cached with the fields of another. */
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
   const statement = sql`
-      select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting",
+      select t.id, t.space_id, t.account_id, t.name, t.version, t.has_history as "hasHistory",
+        ${isConverting} as "isConverting",
         coalesce(f.fields::text, '[]') as fields
       from tables t
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
-          'admin_only', admin_only, 'options', options, 'removed_options', coalesce(removed_options, '{}'), 'decimals', decimals,
+          'admin_only', admin_only, 'options', options, 'option_colors', coalesce(option_colors, '{}'),
+          'removed_options', coalesce(removed_options, '{}'), 'decimals', decimals,
           'is_rounding', is_rounding, 'narrowing', narrowing, 'version', f.version, 'is_normalized', t.layout >= ${NORMALIZED},
           'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp})
           order by position, id) as fields

@@ -1,21 +1,16 @@
 import { KEY_FIELD } from '../fields/definition.ts'
 import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
-import { type Field, fieldOf, type Table, type TableWithFields } from './schema.ts'
+import { type Field, fieldOf, type TableWithFields } from './schema.ts'
 
 const flags = { required: false, always_hidden: false, admin_only: false }
 const title: Field = { id: 'company', name: 'Company', type: 'text', ...flags, required: true, version: 1 }
-const stage: Field = { id: 'stage', name: 'Stage', type: 'select', ...flags, options: ['Lead', 'Won', 'Lost'], version: 1 }
-const summary: Table = { id: 101, name: 'Deals', space_id: 1 }
-const table: TableWithFields = { ...summary, fields: [fieldOf(KEY_FIELD), title, stage] }
+const options = { options: ['Lead', 'Won', 'Lost'], colors: { Won: 'green', Lost: 'red' } } as const satisfies Partial<Field>
+const CLOSED_COLORS: Field['colors'] = { Closed: 'green', Lost: 'red' }
+const stage: Field = { id: 'stage', name: 'Stage', type: 'select', ...flags, ...options, version: 1 }
+const table: TableWithFields = { id: 101, name: 'Deals', space_id: 1, fields: [fieldOf(KEY_FIELD), title, stage] }
 const NAME_TAKEN = { 409: 'This name is taken' }
 
 export const tableDocs = operationDocs('Tables', {
-  list: {
-    summary: 'List the tables of a space',
-    description: 'Sorted by name, ignoring case.',
-    example: { output: { rows: [summary] } },
-  },
-
   get: {
     summary: 'Get a table with its fields',
     description: 'The key field comes first, then the fields in their order, then the calculated fields.',
@@ -30,7 +25,7 @@ export const tableDocs = operationDocs('Tables', {
         name: 'Deals',
         fields: [
           { name: 'Company', type: 'text', required: true },
-          { name: 'Stage', type: 'select', options: stage.options },
+          { name: 'Stage', type: 'select', ...options },
         ],
       },
       output: table,
@@ -47,8 +42,11 @@ export const tableDocs = operationDocs('Tables', {
 
   delete: {
     summary: 'Delete a table',
-    description: 'Also deletes its records with their tasks and comments. An operator can restore the table for seven days.',
-    example: { output: { ok: true } },
+    description:
+      'Also deletes its records with their tasks and comments. An operator can restore the table for seven days. If views of ' +
+      'other tables name its fields through lookups, the answer is 409 and names them; with `force` they are deleted or changed.',
+    example: { input: { force: true }, output: { ok: true } },
+    errors: { 409: 'Views need this table: Deals by city; send force: true to change them' },
   },
 })
 
@@ -56,7 +54,7 @@ export const fieldDocs = operationDocs('Tables', {
   create: {
     summary: 'Create a field',
     description: 'Adds the field at the end of the table. Its id is derived from its name and never changes.',
-    example: { input: { name: 'Stage', type: 'select', options: stage.options }, output: stage },
+    example: { input: { name: 'Stage', type: 'select', ...options }, output: stage },
     errors: NAME_TAKEN,
   },
 
@@ -64,13 +62,13 @@ export const fieldDocs = operationDocs('Tables', {
     summary: 'Update a field',
     description:
       'Send `options` as the whole list, in which `{title, was}` renames an option, or `add_options` and `remove_options`, which leave ' +
-      'alone what others change meanwhile. A change that would alter cells (removing an option that records use, fewer decimals), or ' +
-      'that removes an option that a view filters by, is 409 unless `force` is true. Once it is answered, every reader sees those cells ' +
-      'as changed, and the view finds no record by the option. On a large table a job rewrites the cells afterwards, and the decimals ' +
-      'and type of the field cannot be changed until it is done.',
+      'alone what others change meanwhile. Options keep their colors, unless `colors` has others. A change that would alter cells ' +
+      '(removing an option that records use, fewer decimals), or that removes an option that a view filters by, is 409 unless `force` ' +
+      'is true. Once it is answered, every reader sees those cells as changed, and the view finds no record by the option. On a large ' +
+      'table a job rewrites the cells afterwards, and the decimals and type of the field cannot be changed until it is done.',
     example: {
       input: { options: ['Lead', { title: 'Closed', was: 'Won' }, 'Lost'] },
-      output: { ...stage, options: ['Lead', 'Closed', 'Lost'], version: 2 },
+      output: { ...stage, options: ['Lead', 'Closed', 'Lost'], colors: CLOSED_COLORS, version: 2 },
     },
     errors: { 409: 'The field has changed since' },
   },

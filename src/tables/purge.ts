@@ -7,7 +7,7 @@ import { defineQueue } from '../platform/jobs/queue.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { removeEmptied } from '../spaces/service.ts'
 import { withShortLocks } from './alter-table.ts'
-import { recordsDeleted } from './cascade.ts'
+import { tablePurged } from './cascade.ts'
 import { dropRecords } from './ddl.ts'
 import { deleteRowCounts } from './row-counts.ts'
 
@@ -42,7 +42,7 @@ export async function purge(context: Context, { table_id }: { table_id: number }
       select t.name, t.space_id, t.account_id from tables t join spaces s on s.id = t.space_id
       where t.id = ${table_id} and ${isDue(context)} for update of t`)
     if (!table) return
-    await recordsDeleted(context, table_id, null)
+    await tablePurged(context, table_id)
     await dropRecords(context.db, table_id)
     await deleteRowCounts(context.db, table_id)
     await context.db.prisma.table.delete({ where: { id: table_id } })

@@ -12,19 +12,13 @@ import {
   FieldUpdate,
   NewField,
   NewTable,
-  Table,
+  TableDeletion,
   TableUpdate,
   TableWithFields,
 } from './schema.ts'
 import * as tables from './service.ts'
 
 export const tablesRouter = router({
-  list: spaceProcedure('read', callers.any)
-    .meta(rest('GET', '/api/space/{space_id}/tables/list', tableDocs.list, { isList: true }))
-    .input(SpacePath)
-    .output(listOf(Table))
-    .query(({ ctx }) => tables.list(ctx.context, ctx.space)),
-
   get: tableProcedure('read', callers.any)
     .meta(rest('GET', '/api/table/{table_id}/get', tableDocs.get))
     .input(TablePath)
@@ -45,10 +39,10 @@ export const tablesRouter = router({
 
   delete: tableProcedure('admin', callers.managers)
     .meta(rest('POST', '/api/table/{table_id}/delete', tableDocs.delete))
-    .input(TablePath)
+    .input(TableDeletion.extend(TablePath.shape))
     .output(Ok)
-    .mutation(async ({ ctx }) => {
-      await tables.remove(ctx.context, ctx.table)
+    .mutation(async ({ ctx, input }) => {
+      await tables.remove(ctx.context, ctx.table, input.force)
       return { ok: true }
     }),
 })

@@ -31,15 +31,21 @@ export function totalOf(db: Database, tableId: number): Sql {
 /** The tables whose records one statement counts. */
 const TABLES_AT_ONCE = 200
 
+/** The number of records of each table. One statement counts those of all tables on the main server. */
+export async function totalsOf(db: Database, tableIds: readonly number[], signal?: AbortSignal): Promise<Map<number, number>> {
+  const totals = new Map<number, number>()
+  for (const ids of readTogether(db, tableIds, TABLES_AT_ONCE)) {
+    const counts = ids.map((id) => sql`select ${id}::int as id, ${totalOf(db, id)} as n`)
+    const counted = join(counts, ' union all ')
+    for (const { id, n } of await db.records(ids[0] as number).read<{ id: number; n: number }>(counted, { signal })) totals.set(id, n)
+  }
+  return totals
+}
+
 /** The number of records of all the tables. */
 export async function totalOfAll(db: Database, tableIds: readonly number[], signal?: AbortSignal): Promise<number> {
   let records = 0
-  for (const ids of readTogether(db, tableIds, TABLES_AT_ONCE)) {
-    const totals = ids.map((id) => sql`select ${totalOf(db, id)} as n`)
-    const counted = sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`
-    const [found] = await db.records(ids[0] as number).read<{ n: number }>(counted, { signal })
-    records += found?.n ?? 0
-  }
+  for (const total of (await totalsOf(db, tableIds, signal)).values()) records += total
   return records
 }
 

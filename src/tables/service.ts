@@ -1,4 +1,5 @@
 import { audit } from '../audit/log.ts'
+import { placeOf, tellTables } from '../events/table-events.ts'
 import { fieldsById, notAField } from '../fields/by-id.ts'
 import { type FieldDef, isLookup, ownFields, type TableDef } from '../fields/definition.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
@@ -7,18 +8,11 @@ import { sql, toTheSecond } from '../platform/database/database.ts'
 import { isUniqueViolation } from '../platform/database/database-errors.ts'
 import { badInput, badInputs, conflict, notFound } from '../platform/errors.ts'
 import { changeTable, withShortLocks } from './alter-table.ts'
+import { releaseTable } from './cascade.ts'
 import { createRecords } from './ddl.ts'
 import { NORMALIZED, tableDefinition } from './definition-cache.ts'
 import { newFields } from './fields/new-fields.ts'
 import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFields } from './schema.ts'
-
-/** Returns the tables of a space, sorted by name. */
-export async function list({ db }: Context, space: SpaceRef): Promise<{ rows: Table[]; total: number }> {
-  const rows = await db.read<Table>(sql`
-    select id, name, space_id from tables where space_id = ${space.id} and deleted_at is null
-    order by lower(name collate "pg_c_utf8"), id`)
-  return { rows, total: rows.length }
-}
 
 export async function get({ db }: Context, table: TableRef): Promise<TableWithFields> {
   return withFields(await tableDefinition(db, table))
@@ -39,7 +33,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
       const { db } = context
       await requireLookedUpTables(context, space.id, fields, (index) => ['fields', index, 'table'])
       const { id } = await db.prisma.table.create({
-        data: { accountId: space.account_id, spaceId: space.id, name, layout: NORMALIZED, createdAt: at, updatedAt: at },
+        data: { accountId: space.account_id, spaceId: space.id, name, layout: NORMALIZED, hasHistory: true, createdAt: at, updatedAt: at },
       })
       await insertFields(context, { id, account_id: space.account_id }, fields, 0)
       await createRecords(db, id, fields)
@@ -99,7 +93,7 @@ export async function insertFields(
       required: field.required,
       alwaysHidden: field.always_hidden,
       adminOnly: field.admin_only,
-      ...(field.options && { options: field.options.map(({ id, title }) => ({ id, title })) }),
+      ...(field.options && { options: field.options.map(({ id, title }) => ({ id, title })), optionColors: field.option_colors }),
       decimals: field.decimals,
       lookupTableId: field.lookup_table_id,
     })),
@@ -118,9 +112,13 @@ export async function update(context: Context, table: TableRef, { name }: TableU
   )
 }
 
-/** Marks the table as deleted: no query finds it any more, and a job removes it after seven days (purge.ts). */
-export async function remove(context: Context, table: Pick<TableRef, 'id'>): Promise<void> {
+/**
+ * Marks the table as deleted: no query finds it any more, and a job removes it after seven days (purge.ts).
+ * @throws AppError 409 without `force`, naming the views of other tables that name its fields
+ */
+export async function remove(context: Context, table: Pick<TableRef, 'id'>, force = false): Promise<void> {
   await changeTable(context, table, async (definition) => {
+    await releaseTable(context, definition, force)
     await context.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(context.now) } })
     await audit(context, 'table.deleted', { ...auditPlaceOf(definition), id: table.id, name: definition.name })
   })
@@ -147,6 +145,7 @@ export async function restore(context: Context, tableId: number): Promise<Table>
       await changeTable(context, row, () =>
         audit(context, 'table.restored', { id: row.id, name: row.name, spaceId: row.space_id, tableId: row.id, accountId }),
       )
+      await tellTables(context, [{ ...placeOf(row), type: 'table.updated' }])
       return restored
     })
     if (table) return table

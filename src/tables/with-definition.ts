@@ -8,7 +8,9 @@ import { notePlacement } from '../platform/database/nodes/placed-since.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { shortRead } from '../platform/database/statements/statement.ts'
 import { notFound, unavailable } from '../platform/errors.ts'
-import { guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
+import { addHistory } from './alter-table.ts'
+import { definitionsOf, guessedDefinition, tableDefinition, tableDefinitions } from './definition-cache.ts'
+import { linkedTables } from './linked-tables.ts'
 
 /** Returned by work that finds its definition outdated, to be called again with a newer one. */
 export const STALE = Symbol('the definition is stale')
@@ -50,6 +52,48 @@ export async function withDefinition<T>(
   throw unavailable('The table is being changed; retry')
 }
 
+/** Does the same for work that writes records: their table can keep the history of them. */
+export function writeWithDefinition<T>(
+  context: Context,
+  table: { id: number; version: number },
+  work: (definition: TableDef) => Promise<T | typeof STALE>,
+): Promise<T> {
+  return withDefinition(context, table, async (definition) => ((await addHistory(context, definition)) ? STALE : work(definition)))
+}
+
+/**
+ * Calls a read with the definitions of several tables, and again with newer ones if its statement fails because one of them was changed or
+ * placed elsewhere. Deleted tables are left out.
+ * @throws AppError 503 if one is still being changed after ten attempts; the error of a statement that fails twice with the same ones
+ */
+export async function withDefinitions<T>(
+  { db }: Pick<Context, 'db'>,
+  tables: readonly { id: number; version: number }[],
+  read: (definitions: ReadonlyMap<number, TableDef>) => Promise<T>,
+): Promise<T> {
+  const ids = tables.map(({ id }) => id)
+  let definitions = await definitionsOf(db, tables)
+  let failedWith = ''
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const versions = [...definitions.values()].map(({ id, version }) => `${id}:${version}`).join()
+    const placedSince = ids.map((id) => notePlacement(db, id))
+    try {
+      return await read(definitions)
+    } catch (error) {
+      const isRepeated = !db.inTransaction() && (isOutdated(error) || (await isAnyPlacedSince(placedSince, error)))
+      if (!isRepeated || failedWith === versions) throw error
+      failedWith = versions
+    }
+    definitions = await tableDefinitions(db, ids)
+  }
+  throw unavailable('The table is being changed; retry')
+}
+
+async function isAnyPlacedSince(placedSince: readonly ReturnType<typeof notePlacement>[], error: unknown): Promise<boolean> {
+  for (const isPlacedSince of placedSince) if (await isPlacedSince(error)) return true
+  return false
+}
+
 /**
  * Does the same for work that only reads. Reading a cell by an old definition causes no error if the field was converted, or deleted and
  * created anew under its name, but gives a wrong value, such as the title of an option in place of its id. So the work is repeated if the
@@ -77,11 +121,25 @@ const QUICK_MS = 100
 async function isOutdatedBy({ db }: Pick<Context, 'db'>, definition: TableDef, tookMs: number): Promise<boolean> {
   const { id, version, isConverting } = definition
   const latest = guessedDefinition(db, id)
-  if (latest && latest.version > version && !hasSameFields(definition, latest)) return true
+  if (latest && latest.version > version && !(await hasSameCells(db, definition, latest))) return true
   if (!isConverting && tookMs < QUICK_MS) return false
   if ((await db.read(shortRead('is-version', sql`select from tables where id = ${id} and version = ${version}`))).length) return false
   const present = (await tableDefinitions(db, [id])).get(id)
-  return isConverting || !present || !hasSameFields(definition, present)
+  return isConverting || !present || !(await hasSameCells(db, definition, present))
+}
+
+/** True if the fields mean the same, also those of the tables that were read for linked fields. */
+async function hasSameCells(db: Context['db'], definition: TableDef, later: TableDef): Promise<boolean> {
+  if (!hasSameFields(definition, later)) return false
+  const linked = [...(linkedTables(definition)?.values() ?? [])]
+  const present = await tableDefinitions(
+    db,
+    linked.map(({ id }) => id),
+  )
+  return linked.every((table) => {
+    const now = present.get(table.id)
+    return now !== undefined && hasSameFields(table, now)
+  })
 }
 
 /** True if the cells of each field mean the same by both definitions. Other fields, names and options may have been added. */

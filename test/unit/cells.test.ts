@@ -16,6 +16,7 @@ const field = (type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
     { id: 1, title: 'Open' },
     { id: 4, title: 'Done' },
   ],
+  option_colors: {},
   removed_options: [],
   is_rounding: false,
   narrowing: null,

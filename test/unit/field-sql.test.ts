@@ -34,6 +34,7 @@ const table: TableDef = {
   account_id: 1,
   name: 'Deals',
   version: 1,
+  hasHistory: true,
   isConverting: false,
   fields: [
     KEY_FIELD,
@@ -79,7 +80,17 @@ const VALUES = [
 const pageSql = (selection: Partial<Selection>, more: Partial<ResolvedPage> = {}) =>
   printPage({
     selection: { table, where: { all: [] }, words: [], ...selection },
-    ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false, ignored: [], unknownOptions: [] },
+    ...{
+      order: [],
+      queryContext,
+      fields: [KEY_FIELD],
+      include: new Set<never>(),
+      limit: 10,
+      offset: 0,
+      isCounted: false,
+      ignored: [],
+      unknownOptions: [],
+    },
     ...more,
   }).statement
 const printed = ({ text, values }: { text: string; values: unknown[] }) => `${text.replaceAll(/\s+/g, ' ')} ← ${JSON.stringify(values)}`
@@ -113,12 +124,12 @@ function orderLines({ id }: FieldDef): string[] {
     return (['A', 'D'] as const).flatMap((order_dir) => {
       const order = resolveOrder({ order_by: id, order_dir }, table)
       const ends: PageEnd[] = [
-        { key: '1', id: 9 },
-        { key: null, id: 9 },
+        { keys: ['1'], id: 9 },
+        { keys: [null], id: 9 },
       ]
       return [
         `${id} ${order_dir}: ${printed(pageSql({}, { order, walk: { fingerprint: '', after: null } }))}`,
-        ...ends.map((end) => `${id} ${order_dir} after ${end.key}: ${printAfter(order[0], end, queryContext).map(printed).join(' | ')}`),
+        ...ends.map((end) => `${id} ${order_dir} after ${end.keys[0]}: ${printAfter(order, end, queryContext).map(printed).join(' | ')}`),
       ]
     })
   } catch (error) {

@@ -25,6 +25,7 @@ const table: TableDef = {
   account_id: 1,
   name: 'Deals',
   version: 1,
+  hasHistory: true,
   isConverting: false,
   fields: [
     KEY_FIELD,
@@ -74,6 +75,9 @@ describe('the parts of a query that an index can serve', () => {
       null,
       { equal: ['amount', 'owner'], sort: null },
     ],
+    ['a list without an order', { filters: [eq('stage', ['Option 1', 'Option 2'])] }, null, { equal: ['stage'], sort: null }],
+    ['no list beside an order', { filters: [eq('stage', ['Option 1'])] }, 'due', { equal: [], sort: 'due' }],
+    ['no not', { filter: { not: stage } }, null, null],
     ['the same field twice', { filters: [stage, stage] }, null, { equal: ['stage'], sort: null }],
     ['no alternative', { filters: [stage, { ...eq('amount', 1), connector: 'OR' }] }, 'due', { equal: [], sort: 'due' }],
     [

@@ -32,7 +32,7 @@ import { planIndexes } from './indexes/plan.ts'
 import { NewField } from './tables/schema.ts'
 
 const field = { ...KEY_FIELD, id: 'stars', name: 'Stars', type: 'fixture_rating' as const, key: false, decimals: null }
-const table = { id: 1, space_id: 1, account_id: 1, name: 'T', version: 1, isConverting: false, fields: [KEY_FIELD, field] }
+const table = { id: 1, space_id: 1, account_id: 1, name: 'T', version: 1, hasHistory: true, isConverting: false, fields: [KEY_FIELD, field] }
 const indexes = planIndexes(table, [], [{ equal: [], sort: 'stars' }], { groups: new Map(), made: new Set() })
 console.log(JSON.stringify({
   isListed: FIELD_TYPES.includes('fixture_rating'),

@@ -219,6 +219,19 @@ describe('time zones', () => {
     expect((to.getTime() - from.getTime()) / HOUR).toBe(hours)
   })
 
+  test('the start of a day is computed once, however often conditions name it', () => {
+    const formats = vi.spyOn(Intl.DateTimeFormat.prototype as { readonly format: unknown }, 'format', 'get')
+    const days = Array.from({ length: 200 }, (_, index) => addDays('2031-01-01', index))
+    const starts = () => days.map((day) => dayRange(day, 'Europe/Lisbon').from.getTime())
+    const first = starts()
+    // Two offsets for each day; around a clock change some more.
+    expect(formats.mock.calls.length).toBeLessThan(600)
+    formats.mockClear()
+    for (let again = 0; again < 200; again++) expect(starts()).toEqual(first)
+    expect(formats).not.toHaveBeenCalled()
+    formats.mockRestore()
+  })
+
   const clocks = new Map<string, Intl.DateTimeFormat>()
   /**
    * Shows instants in a zone as Intl does, independently of the module under test. The formats are cached because they are slow to create.

@@ -32,11 +32,19 @@ export const checkbox: FieldTypeDefinition = {
 
   compares: equality(BOOLEAN),
   condition,
+  among: null,
   isEmpty: isNull,
   meaningOf: null,
   sort: { follows: 'false before true', keyType: 'boolean', isNeverEmpty: true, key: emptyAsFalse, isIndexable: () => true },
   equalityRank: null,
-  groups: { by: 'value', value: emptyAsFalse, values: () => [false, true] },
+  groups: {
+    by: 'value',
+    in: ['aggregate', 'groups', 'board'],
+    value: emptyAsFalse,
+    key: (_, value) => value,
+    values: () => [false, true],
+  },
+  measures: ['checked'],
   search: null,
 
   asText: (stored) => sql`(case when ${stored} then 'true' when not ${stored} then 'false' end)`,

@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../platform/database/database.ts'
 import { isCalendarDate } from '../../platform/time/time.ts'
 import { readAs, unchanged } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, isNull, scalar, trimmed } from '../cell-sql.ts'
+import { columnOf, isNull, isOneOf, scalar, trimmed } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { dateMeant, type Moment, parseToken } from '../date-tokens.ts'
@@ -28,11 +28,13 @@ export const date: FieldTypeDefinition = {
 
   compares: { ...equality(DAY), ...order(DAY), ...EMPTINESS },
   condition,
+  among: ({ field, operand }, { moment }) => isOneOf(columnOf(field), sql`${operand.operands.map((one) => dateOf(one, moment))}::date[]`),
   isEmpty: isNull,
   meaningOf: (token, moment) => ({ day: dateMeant(token, moment) }),
   sort: { follows: 'the date', keyType: 'date', isNeverEmpty: false, key: (_, column) => column, isIndexable: () => true },
   equalityRank: 4,
-  groups: { by: 'days', isInstant: false },
+  groups: { by: 'days', in: ['aggregate', 'groups'], isInstant: false },
+  measures: ['min', 'max'],
   search: null,
 
   asText: (value) => sql`${value}::text`,

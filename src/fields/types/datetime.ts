@@ -8,7 +8,7 @@ import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { type Meaning, type Moment, meaningOf } from '../date-tokens.ts'
 import { DATE_PATTERN, dayStart, instantsOf, inYears, localDay, TIME_PATTERN } from '../day-sql.ts'
-import { type Condition, type FieldTypeDefinition, type QueryContext, THROUGH_TEXT } from '../field-type.ts'
+import { type Condition, type FieldTypeDefinition, type ListCondition, type QueryContext, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import { readDate, readToken } from './date.ts'
 
@@ -32,11 +32,13 @@ export const datetime: FieldTypeDefinition = {
 
   compares: { ...equality(MOMENT), ...order(MOMENT), ...EMPTINESS },
   condition,
+  among,
   isEmpty: isNull,
   meaningOf,
   sort: { follows: 'the instant', keyType: 'timestamp(0)', isNeverEmpty: false, key: (_, column) => column, isIndexable: () => true },
   equalityRank: null,
-  groups: { by: 'days', isInstant: true },
+  groups: { by: 'days', in: ['aggregate', 'groups'], isInstant: true },
+  measures: ['min', 'max'],
   search: null,
 
   asText: (value) => sql`${value}::text`,
@@ -70,6 +72,21 @@ function condition({ field, compare, operand }: Condition, { moment }: QueryCont
     default:
       return sql`${column} < ${to}`
   }
+}
+
+/** The limits of the whole list are compared, too, because an index can find them. */
+function among({ field, operand: { operands } }: ListCondition, { moment }: QueryContext): Sql {
+  const ranges = sql`${`{${operands.map((operand) => rangeOf(operand, moment)).join()}}`}::tsmultirange`
+  const column = columnOf(field)
+  return sql`(${column} >= lower(${ranges}) and ${column} <= upper(${ranges}) and ${column} <@ ${ranges})`
+}
+
+/** The instants that `=` with the value means, as a range of Postgres. */
+function rangeOf(operand: Operand, moment: Moment): string {
+  const meaning = momentOf(operand, moment)
+  if ('instant' in meaning) return `["${timestampText(meaning.instant)}","${timestampText(meaning.instant)}"]`
+  const { from, to } = instantsOf(meaning.day, moment.timeZone)
+  return `["${from}","${to}")`
 }
 
 function momentOf(operand: Operand, moment: Moment): Meaning {

@@ -25,11 +25,13 @@ export const file: FieldTypeDefinition = {
 
   compares: { contains: TEXT, ...EMPTINESS },
   condition,
+  among: null,
   isEmpty: isNull,
   meaningOf: null,
   sort: null,
   equalityRank: null,
   groups: null,
+  measures: [],
   search: null,
 
   asText: null,

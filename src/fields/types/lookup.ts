@@ -4,10 +4,18 @@ import { formsOf } from '../../platform/normal-forms.ts'
 import { MAX_ID } from '../../platform/row-ids.ts'
 import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, likeAny, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, hasValues, isOneOf, likeAny, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, type ReadText, SHIELDED, type TitledRecords, writeListCsv, writeOneCsv } from '../csv-rules.ts'
-import { type Condition, type FieldTypeDefinition, type QueryContext, type SortRule, THROUGH_TEXT } from '../field-type.ts'
+import {
+  type Condition,
+  type FieldTypeDefinition,
+  type ListCondition,
+  type QueryContext,
+  type SortRule,
+  THROUGH_TEXT,
+  type ValueGrouping,
+} from '../field-type.ts'
 import { EMPTINESS, type Operand, readId, TEXT, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -19,6 +27,14 @@ const byTitle: SortRule = {
   isNeverEmpty: false,
   key: titleKey,
   isIndexable: () => false,
+}
+
+const byRecord: ValueGrouping = {
+  by: 'value',
+  in: ['aggregate', 'board'],
+  value: (_, value) => value,
+  key: titleKey,
+  values: () => null,
 }
 
 export const lookup: FieldTypeDefinition = {
@@ -36,11 +52,13 @@ export const lookup: FieldTypeDefinition = {
 
   compares: { ...equality(RECORD), ...within(TEXT), ...EMPTINESS },
   condition: (asked, context) => onTable(asked, context, (id) => scalar(columnOf(asked.field), asked.compare, id)),
+  among: (asked, context) => amongRecords(asked, context, (ids) => isOneOf(columnOf(asked.field), ids)),
   isEmpty: (field, column, context) => isGone(field, context, sql`l.id = ${column}`),
   meaningOf: null,
   sort: byTitle,
   equalityRank: 0,
-  groups: null,
+  groups: byRecord,
+  measures: [],
   search: null,
 
   asText: titleOf,
@@ -65,9 +83,11 @@ export const multiLookup: FieldTypeDefinition = {
 
   compares: { ...equality(RECORD), contains: RECORD, ...EMPTINESS },
   condition: (asked, context) => onTable(asked, context, (id) => hasValue(columnOf(asked.field), asked.compare, id)),
+  among: (asked, context) => amongRecords(asked, context, (ids) => hasValues(columnOf(asked.field), ids, asked.operand.isAll)),
   isEmpty: (field, column, context) => isGone(field, context, sql`l.id = any(${column})`),
   sort: null,
   equalityRank: null,
+  groups: { ...byRecord, in: ['aggregate'] },
 
   fromText: (text, field) => eachOf(text, (one) => recordWith(one, field)),
   becomes: { lookup: (cell) => onlyValue(cell) },
@@ -101,6 +121,14 @@ function onTable(asked: Condition, { lookups }: QueryContext, onId: (id: Sql) =>
   if (table.titleField === null) return sql`false`
   const isMeant = likeAny(sql`l.${ident(table.titleField)}`, compare, formsOf(operand.text))
   return sql`${columnOf(field)} in (select l.id from ${records} l where ${isMeant})`
+}
+
+/** @param onIds prints the condition on an array of ids, with 0, which no record has, for each record that does not exist */
+function amongRecords({ field, operand }: ListCondition, { lookups }: QueryContext, onIds: (ids: Sql) => Sql): Sql {
+  const { lookup_table_id: tableId } = field
+  if (tableId === null || !lookups.has(tableId)) return sql`false`
+  const ids = operand.operands.map((one) => (one.kind === 'id' ? one.id : 0))
+  return onIds(sql`array(select coalesce(l.id, 0) from unnest(${ids}::int[]) as a (id) left join ${recordsOf(tableId)} l on l.id = a.id)`)
 }
 
 /** The id if the record exists; otherwise 0, which no record has. */

@@ -2,11 +2,11 @@
 import { empty, raw, type Sql, sql } from '../../platform/database/database.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { numberJson } from '../cell-json.ts'
-import { columnOf, isNull, like, scalar, trimmed, unicode } from '../cell-sql.ts'
+import { columnOf, isNull, isOneOf, like, scalar, trimmed, unicode } from '../cell-sql.ts'
 import { type Compare, equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { equalOperand, MAX_DECIMALS, roundedDecimal } from '../decimal.ts'
-import { type Condition, type FieldTypeDefinition, THROUGH_TEXT } from '../field-type.ts'
+import { type Condition, type FieldTypeDefinition, type ListCondition, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, readText, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -38,11 +38,13 @@ export const number: FieldTypeDefinition = {
 
   compares: { ...equality(NUMBER), ...order(NUMBER), contains: DIGITS, ...EMPTINESS },
   condition,
+  among,
   isEmpty: isNull,
   meaningOf: null,
   sort: { follows: 'the number', keyType: 'numeric', isNeverEmpty: false, key: value, isIndexable: () => true },
   equalityRank: 3,
   groups: null,
+  measures: ['sum', 'avg', 'median', 'min', 'max'],
   search: null,
 
   asText: (stored) => sql`trim_scale(${stored})::text`,
@@ -77,11 +79,19 @@ function condition({ field, compare, operand }: Condition): Sql {
   const number = value(field, columnOf(field))
   if (operand.kind === 'text') return like(unicode(sql`trim_scale(${number}::numeric)::text`), compare, operand.text)
   const decimal = operand.kind === 'number' ? operand.decimal : null
-  // The key column is an int. Only an int value can use the primary key's index.
-  const isInt = field.key && decimal !== null && /^\d{1,9}$/.test(decimal)
+  const isInt = field.key && decimal !== null && isShortInt(decimal)
   const holds = scalar(number, compare, isInt ? sql`${decimal}::int` : sql`${decimal}::numeric`)
   return field.is_rounding ? sql`(${holds}${near(columnOf(field), compare, sql`${decimal}::numeric`)})` : holds
 }
+
+function among({ field, operand: { operands } }: ListCondition): Sql {
+  const decimals = operands.map((operand) => (operand.kind === 'number' ? operand.decimal : null))
+  const areInts = field.key && decimals.every((decimal) => decimal !== null && isShortInt(decimal))
+  return isOneOf(value(field, columnOf(field)), areInts ? sql`${decimals}::int[]` : sql`${decimals}::numeric[]`)
+}
+
+/** The key column is an int, and only an int value can use the primary key's index. */
+const isShortInt = (decimal: string) => /^\d{1,9}$/.test(decimal)
 
 /** A rounded number differs from its cell by less than 1, so an index on the column can narrow down the records first. */
 function near(column: Sql, compare: Compare, wanted: Sql): Sql {

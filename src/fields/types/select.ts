@@ -5,10 +5,10 @@ import { formsOf, nfc } from '../../platform/normal-forms.ts'
 import { CsvValue } from '../../platform/writers/csv-writer.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, wrong } from '../cell.ts'
 import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar, trimmed } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, hasValues, isNull, isOneOf, jsonOf, onlyValue, scalar, trimmed } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { type CsvById, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
-import type { CellConversion, Condition, FieldTypeDefinition } from '../field-type.ts'
+import type { CellConversion, Condition, FieldTypeDefinition, ListCondition, ValueGrouping } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 import { hasPart, hasWord, lowerCased } from '../text-match.ts'
@@ -21,6 +21,14 @@ const OPTION: ValueKind = {
 const OPTION_PART: ValueKind = {
   wants: 'a part of the title of an option',
   read: (value, field, compare) => (typeof value === 'string' ? optionsThat(field, (title) => hasPart(title, compare, value)) : null),
+}
+
+const byOption: ValueGrouping = {
+  by: 'value',
+  in: ['aggregate', 'groups', 'board'],
+  value,
+  key: position,
+  values: ({ options }) => (options ?? []).map(({ title }) => title),
 }
 
 export const select: FieldTypeDefinition = {
@@ -41,12 +49,14 @@ export const select: FieldTypeDefinition = {
 
   compares: { ...equality(OPTION), ...within(OPTION_PART), ...EMPTINESS },
   condition: onOne,
+  among: oneAmong,
   isEmpty: (field, column) =>
     field.removed_options.length ? sql`(${column} is null or ${column} = any(${removedOf(field)}))` : isNull(field, column),
   meaningOf: null,
   sort: { follows: 'the position of the option', keyType: 'int', isNeverEmpty: false, key: position, isIndexable: isInOrderOfIds },
   equalityRank: 6,
-  groups: { by: 'value', value, values: ({ options }) => (options ?? []).map(({ title }) => title) },
+  groups: byOption,
+  measures: [],
   search,
 
   asText: (id, { options }) => sql`(${jsonOf((options ?? []).map((option) => [option.id, option.title]))} ->> (${id})::text)`,
@@ -78,11 +88,12 @@ export const multiSelect: FieldTypeDefinition = {
 
   compares: { ...equality(OPTION), contains: OPTION, ...EMPTINESS },
   condition: onSeveral,
+  among: severalAmong,
   isEmpty: (field, column) =>
     field.removed_options.length ? sql`(${column} is null or ${column} <@ ${removedOf(field)})` : isNull(field, column),
   sort: null,
   equalityRank: null,
-  groups: null,
+  groups: { ...byOption, in: ['aggregate'] },
   search: null,
 
   // A text that is no list of options, but the whole title of one, is that option.
@@ -156,15 +167,26 @@ function value(field: FieldSettings, column: Sql): Sql {
 // ── queries ─────────────────────────────────────────────────────────────────
 
 function onOne({ field, compare, operand }: Condition): Sql {
-  const [wanted, column] = [operand.kind === 'options' ? operand.ids : [], columnOf(field)]
+  const [wanted, column] = [idsIn(operand), columnOf(field)]
   if (!wanted.length) return withoutOption(compare)
   return compare === '=' || compare === '!=' ? scalar(column, compare, sql`${wanted[0]}::int`) : sql`${column} = any(${wanted}::int[])`
 }
 
 function onSeveral({ field, compare, operand }: Condition): Sql {
-  const [wanted] = operand.kind === 'options' ? operand.ids : []
+  const [wanted] = idsIn(operand)
   return wanted === undefined ? withoutOption(compare) : hasValue(columnOf(field), compare, sql`${wanted}::int`)
 }
+
+function oneAmong({ field, operand: { operands } }: ListCondition): Sql {
+  return isOneOf(columnOf(field), sql`${operands.flatMap(idsIn)}::int[]`)
+}
+
+function severalAmong({ field, operand: { operands, isAll } }: ListCondition): Sql {
+  if (isAll && operands.some((operand) => !idsIn(operand).length)) return sql`false`
+  return hasValues(columnOf(field), sql`${operands.flatMap(idsIn)}::int[]`, isAll)
+}
+
+const idsIn = (operand: Operand): number[] => (operand.kind === 'options' ? operand.ids : [])
 
 /** The condition for a title that no option has: `!=` matches every record, all other compares match none. */
 const withoutOption = (compare: Condition['compare']): Sql => (compare === '!=' ? sql`true` : sql`false`)

@@ -3,10 +3,10 @@ import { join, type Sql, sql } from '../../platform/database/database.ts'
 import { formsOf } from '../../platform/normal-forms.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { textJson } from '../cell-json.ts'
-import { columnOf, inNfc, isNull, likeAny, lower, operator, scalar, startOfWord } from '../cell-sql.ts'
+import { columnOf, inNfc, isNull, isOneOf, likeAny, lower, operator, scalar, startOfWord } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
-import type { Condition, FieldTypeDefinition, SortRule } from '../field-type.ts'
+import type { Condition, FieldTypeDefinition, ListCondition, SortRule } from '../field-type.ts'
 import { EMPTINESS, operandText, TEXT } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 import { isShortWord } from '../text-match.ts'
@@ -35,11 +35,13 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
 
   compares: { ...equality(TEXT), ...order(TEXT), ...within(TEXT), ...EMPTINESS },
   condition,
+  among,
   isEmpty: isNull,
   meaningOf: null,
   sort: byText,
   equalityRank: 2,
-  groups: null,
+  groups: { by: 'value', in: ['aggregate'], value: (_, value) => value, key: byText.key, values: () => null },
+  measures: [],
   search,
 
   asText: (value) => sql`${value}::text`,
@@ -59,6 +61,7 @@ export const url: FieldTypeDefinition = { ...ofLength(2_000), ...unindexed }
 export const longText: FieldTypeDefinition = {
   ...ofLength(100_000),
   ...unindexed,
+  groups: null,
   sort: {
     ...unindexed.sort,
     follows: 'its first 200 characters, lower-cased',
@@ -75,15 +78,19 @@ function parse(value: unknown, maxLength: number): Parsed {
 function condition({ field, compare, operand }: Condition): Sql {
   const [column, wanted] = [columnOf(field), operandText(operand)]
   const forms = formsIn(field, wanted)
-  if (compare === '=' || compare === '!=') return isOneOf(column, compare, forms)
+  if (compare === '=' || compare === '!=') return isAnyForm(column, compare, forms)
   if (compare === 'contains' || compare === 'starts_with' || compare === 'ends_with') return likeAny(column, compare, forms)
   return sql`lower(${column}) ${operator(compare)} ${lower(wanted)}`
+}
+
+function among({ field, operand: { operands } }: ListCondition): Sql {
+  return isOneOf(columnOf(field), sql`${operands.flatMap((operand) => formsIn(field, operandText(operand)))}::text[]`)
 }
 
 /** The spellings in which the field may hold the text. */
 const formsIn = ({ is_normalized }: FieldSettings, text: string): readonly string[] => (is_normalized ? [text] : formsOf(text))
 
-function isOneOf(column: Sql, compare: '=' | '!=', forms: readonly string[]): Sql {
+function isAnyForm(column: Sql, compare: '=' | '!=', forms: readonly string[]): Sql {
   const each = forms.map((form) => scalar(column, compare, sql`${form}::text`))
   return each.length === 1 ? (each[0] as Sql) : sql`(${join(each, compare === '=' ? ' or ' : ' and ')})`
 }

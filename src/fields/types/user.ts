@@ -1,4 +1,5 @@
 /** Members: user and multi_user. Cells store the ids of users; their names and addresses are read once for all rows of an answer. */
+import { emailOf } from '../../accounts/user-status.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { formsOf } from '../../platform/normal-forms.ts'
 import { isMember } from '../../spaces/membership.ts'
@@ -16,18 +17,34 @@ import {
   wrong,
 } from '../cell.ts'
 import { writeList, writeOne } from '../cell-json.ts'
-import { asList, columnOf, eachOf, hasValue, isNull, like, likeAny, onlyValue, scalar, trimmed, unicode } from '../cell-sql.ts'
+import {
+  asList,
+  columnOf,
+  eachOf,
+  hasValue,
+  hasValues,
+  isNull,
+  isOneOf,
+  like,
+  likeAny,
+  onlyValue,
+  scalar,
+  trimmed,
+  unicode,
+} from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, SHIELDED, writeListCsv, writeOneCsv } from '../csv-rules.ts'
 import {
   type Condition,
   type ConversionPlace,
   type FieldTypeDefinition,
+  type ListCondition,
   type QueryContext,
   type SortRule,
   THROUGH_TEXT,
+  type ValueGrouping,
 } from '../field-type.ts'
-import { EMPTINESS, type Operand, operandText, readId, readText, type ValueKind } from '../operand.ts'
+import { EMPTINESS, type Operand, type OperandList, operandText, readId, readText, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
 const isMe = (value: string) => value.toLowerCase() === '@me'
@@ -62,6 +79,14 @@ const byName: SortRule = {
   isIndexable: () => false,
 }
 
+const byUser: ValueGrouping = {
+  by: 'value',
+  in: ['aggregate', 'groups', 'board'],
+  value: (_, value) => value,
+  key: byName.key,
+  values: () => null,
+}
+
 export const user: FieldTypeDefinition = {
   takes: null,
   roles: [],
@@ -77,12 +102,14 @@ export const user: FieldTypeDefinition = {
 
   compares: { ...equality(PERSON), ...within(PERSON_PART), ...EMPTINESS },
   condition: onOne,
-  usersMeant: (asked, context) => (isEquality(asked.compare) ? userMeant(asked, context) : selectNamed(asked, context)),
+  among: (asked, context) => isOneOf(columnOf(asked.field), idsOf(asked, context)),
+  usersMeant: (asked, context) => (isEquality(asked) ? userMeant(asked, context) : selectNamed(asked, context)),
   isEmpty: isNull,
   meaningOf: null,
   sort: byName,
   equalityRank: 1,
-  groups: { by: 'value', value: (_, column) => column, values: () => null },
+  groups: byUser,
+  measures: [],
   search: null,
 
   asText: (id, _, place) => sql`(${place.users ? jsonb(place.users.emails) : sql`(${selectEmails(place)})`} ->> (${id})::text)`,
@@ -91,7 +118,7 @@ export const user: FieldTypeDefinition = {
   csv: {
     ...SHIELDED,
     write: () => writeOneCsv,
-    textOf: (person) => (person as UserValue).email,
+    textOf: (person) => (person as UserValue).email ?? (person as UserValue).name,
     // The text is an id or an email address.
     read: (text) => ({ value: ID_PATTERN.test(text.trim()) ? Number(text) : text }),
   },
@@ -108,10 +135,11 @@ export const multiUser: FieldTypeDefinition = {
 
   compares: { ...equality(PERSON), contains: PERSON, ...EMPTINESS },
   condition: onSeveral,
+  among: (asked, context) => hasValues(columnOf(asked.field), idsOf(asked, context), asked.operand.isAll),
   usersMeant: userMeant,
   sort: null,
   equalityRank: null,
-  groups: null,
+  groups: { ...byUser, in: ['aggregate'] },
 
   fromText: (text, _, place) => eachOf(text, (one) => memberOf(sql`lower(${one})`, place)),
   becomes: { user: (cell) => onlyValue(cell) },
@@ -142,7 +170,7 @@ function refOf(given: unknown, me: number): UserRef | null {
 function onOne(condition: Condition, context: QueryContext): Sql {
   const { field, compare } = condition
   const column = columnOf(field)
-  if (isEquality(compare)) return scalar(column, compare, idOf(condition, context))
+  if (isEquality(condition)) return scalar(column, compare, idOf(condition, context))
   const found = context.users?.ids.get(condition)
   return found ? sql`${column} = any(${found}::int[])` : sql`${column} in (${selectNamed(condition, context)})`
 }
@@ -160,14 +188,35 @@ function idOf(condition: Condition, context: QueryContext): Sql {
   return found ? sql`${found[0] ?? 0}::int` : sql`coalesce((${selectAddressed(operand, context)}), 0)`
 }
 
-function userMeant({ operand }: Condition, context: QueryContext): Sql | null {
+/** The ids of the users of a list, as an array; 0, which no user has, for each unknown address. */
+function idsOf(condition: ListCondition, context: QueryContext): Sql {
+  const ids = condition.operand.operands.flatMap((operand) =>
+    operand.kind === 'id' ? operand.id : operand.kind === 'me' ? context.me.id : [],
+  )
+  const addressed = selectAllAddressed(condition.operand, context)
+  if (!addressed) return sql`${ids}::int[]`
+  const found = context.users?.ids.get(condition)
+  return found ? sql`${[...ids, ...found]}::int[]` : sql`(${ids}::int[] || array(${addressed}))`
+}
+
+function userMeant({ operand }: Condition | ListCondition, context: QueryContext): Sql | null {
+  if (operand.kind === 'list') return selectAllAddressed(operand, context)
   return operand.kind === 'email' ? selectAddressed(operand, context) : null
 }
 
-const isEquality = (compare: Condition['compare']) => compare === '=' || compare === '!='
+const isEquality = (asked: Condition | ListCondition): asked is ListCondition | (Condition & { compare: '=' | '!=' }) =>
+  !('compare' in asked) || asked.compare === '=' || asked.compare === '!='
 
 const selectAddressed = (operand: Operand, { accountId }: QueryContext): Sql =>
   sql`select u.id from users u where u.account_id = ${accountId} and u.email = ${operand.kind === 'email' ? operand.email : null}`
+
+/** Selects the users with the addresses of a list, and 0 for each address that is unknown; null if the list has none. */
+function selectAllAddressed({ operands }: OperandList, { accountId }: QueryContext): Sql | null {
+  const emails = operands.flatMap((operand) => (operand.kind === 'email' ? operand.email : []))
+  if (!emails.length) return null
+  return sql`select coalesce(u.id, 0) as id from unnest(${emails}::text[]) as e (email)
+    left join users u on u.account_id = ${accountId} and u.email = e.email`
+}
 
 /** Selects the users whose name or address has the part. */
 function selectNamed({ compare, operand }: Condition, { me, accountId }: QueryContext): Sql {
@@ -189,7 +238,7 @@ const memberOf = (email: Sql, place: ConversionPlace): Sql =>
 const jsonb = (text: string): Sql => sql`${text}::jsonb`
 
 const selectEmails = ({ account_id }: ConversionPlace): Sql =>
-  sql`select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${account_id}`
+  sql`select jsonb_object_agg(u.id, coalesce(${emailOf(sql`u`)}, u.name)) from public.users u where u.account_id = ${account_id}`
 
 const selectMembers = ({ account_id, space_id }: ConversionPlace): Sql => sql`select jsonb_object_agg(u.email, u.id) from public.users u
   where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)}`

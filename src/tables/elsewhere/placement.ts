@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { auditing, type NewAuditEntry } from '../../audit/log.ts'
 import type { Context } from '../../platform/context.ts'
-import { raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { historyOf, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/database/database-errors.ts'
 import { askNode, nameOfNode } from '../../platform/database/nodes/nodes.ts'
 import { NODES_SCHEMA, TWO_PHASES_TABLE } from '../../platform/database/nodes/two-phases.ts'
@@ -221,10 +221,12 @@ function placeTables(run: Run, spaceId: number, audit: Sql): Promise<void> {
     await run(sql`select from spaces where id = ${spaceId} for update`)
     await run(sql`update tables set version = version + 1 where space_id = ${spaceId}`)
     const prepared = preparedName(spaceId)
-    for (const { id } of await tablesOf(run, spaceId)) {
+    for (const { id, has_history } of await tablesOf(run, spaceId)) {
       for (const statement of forgetRowCounts(id)) await run(statement)
-      await run(distribute(id, `${NODES_SCHEMA}.${prepared}`))
-      await run(sql`select truncate_local_data_after_distributing_table(${recordsOf(id).sql}::text::regclass)`)
+      for (const relation of has_history ? [recordsOf(id), historyOf(id)] : [recordsOf(id)]) {
+        await run(distribute(relation, `${NODES_SCHEMA}.${prepared}`))
+        await run(sql`select truncate_local_data_after_distributing_table(${relation.sql}::text::regclass)`)
+      }
     }
     await run(sql`alter table ${raw(`${NODES_SCHEMA}.${prepared}`)} rename to ${raw(`s${spaceId}`)}`)
     await run(audit)
@@ -244,5 +246,5 @@ async function inTransaction(run: Run, work: () => Promise<void>): Promise<void>
 
 /** The tables of the space, also deleted ones that can be restored. */
 const tablesOf = (run: Run, spaceId: number) =>
-  run<{ id: number }>(sql`
-    select id from tables where space_id = ${spaceId} and to_regclass(format('t%s.records', id)) is not null order by id`)
+  run<{ id: number; has_history: boolean }>(sql`
+    select id, has_history from tables where space_id = ${spaceId} and to_regclass(format('t%s.records', id)) is not null order by id`)

@@ -19,7 +19,8 @@ import { isChangedInSteps } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
 import { auditPlaceOf, insertFields, requireLookedUpTables, withUniqueName } from '../service.ts'
 import { newFields } from './new-fields.ts'
-import { changeOptions, editOptions } from './select-options.ts'
+import { changeColors, keptColors } from './option-colors.ts'
+import { changeOptions, editOptions, unknownOption } from './select-options.ts'
 
 /**
  * Adds a field at the end of the table.
@@ -39,6 +40,9 @@ export async function create(context: Context, table: TableRef, wanted: NewField
       await insertFields(context, definition, fields, (last?.position ?? 0) + 1)
       const [field] = fields as [FieldDef]
       await addColumn(context.db, table.id, field)
+      // A field that was deleted may have had its id. The cells of changes before this one were not of this field.
+      await context.db.write(sql`
+        update fields set since_change = nextval('public.change_ids') where table_id = ${table.id} and id = ${field.id}`)
       await audit(context, 'field.created', { ...auditPlaceOf(definition), id: field.id, name: field.name, detail: { type: field.type } })
       return answerOf(field)
     }),
@@ -154,7 +158,7 @@ function storedField(field: FieldDef) {
     required: field.required,
     alwaysHidden: field.always_hidden,
     adminOnly: field.admin_only,
-    ...(field.options && { options: field.options.map(({ id, title }) => ({ id, title })) }),
+    ...(field.options && { options: field.options.map(({ id, title }) => ({ id, title })), optionColors: field.option_colors }),
     removedOptions: field.removed_options,
     decimals: field.decimals,
     isRounding: field.is_rounding,
@@ -184,7 +188,7 @@ function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> 
 
 interface Next {
   /** The changed properties of the field. */
-  field: Partial<Pick<FieldDef, 'options' | 'decimals'>>
+  field: Partial<Pick<FieldDef, 'options' | 'option_colors' | 'decimals'>>
   /** The change that the cells need, if any. */
   cells?: CellChange | undefined
 }
@@ -196,7 +200,8 @@ function nextOf(field: FieldDef, changes: FieldUpdate): Next {
   const key = optionKeys(changes).find((each) => changes[each] != null)
   if (key && takes !== 'options') throw badInput(key, `${field.type} fields have no options`)
   if (decimals != null && takes !== 'decimals') throw badInput('decimals', `${field.type} fields have no decimals`)
-  if (takes === 'options' && optionKeys(changes).length) return nextOptions(field, changes)
+  if (changes.colors && takes !== 'options') throw badInput('colors', `${field.type} fields have no colors`)
+  if (takes === 'options' && (optionKeys(changes).length || changes.colors !== undefined)) return nextOptions(field, changes)
   return decimals !== undefined && takes === 'decimals' ? nextDecimals(field, decimals) : { field: {} }
 }
 
@@ -210,17 +215,20 @@ function optionKeys({ options, add_options, remove_options }: FieldUpdate) {
 }
 
 function nextOptions(field: FieldDef, changes: FieldUpdate): Next {
-  const { options: wanted, add_options, remove_options } = changes
+  const { options: wanted, add_options, remove_options, colors: given } = changes
   const isEdit = wanted === undefined
-  const [path = 'options', other] = optionKeys(changes)
+  const [path, other] = optionKeys(changes)
   if (path === 'options' && other) throw badInput(other, 'does not go with options, which is the whole list')
   const present = field.options ?? []
   const { options, removed, problem } = isEdit
     ? editOptions(present, { add: add_options ?? [], remove: remove_options ?? [] }, field.removed_options)
     : changeOptions(present, wanted ?? [], field.removed_options)
-  if (problem) throw badInput(path, problem)
-  if (options.length > MAX_OPTIONS) throw badInput(path, `must have at most ${MAX_OPTIONS} options`)
-  return { field: { options }, cells: removed.length ? withoutOptions(field, removed) : undefined }
+  if (path && problem) throw badInput(path, problem)
+  if (path && options.length > MAX_OPTIONS) throw badInput(path, `must have at most ${MAX_OPTIONS} options`)
+  const { colors, unknown } = changeColors(field, { options, given, isEdit: isEdit && path !== undefined })
+  if (unknown !== undefined) throw badInputs([{ path: ['colors', unknown], message: unknownOption(unknown) }])
+  const own = { ...(path && { options }), option_colors: colors }
+  return { field: own, cells: removed.length ? withoutOptions(field, removed) : undefined }
 }
 
 function nextDecimals(field: FieldDef, decimals: number | null): Next {
@@ -256,10 +264,16 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
   })
 }
 
-/** Stores the type of a field after its cells were converted, with the properties of that type. */
-export async function storeType(db: Database, tableId: number, { id, type, options, decimals, lookup_table_id }: FieldDef): Promise<void> {
+/**
+ * Stores the type of a field after its cells were converted, with the properties of that type. Its cells before are those of another field
+ * for whoever has kept them.
+ */
+export async function storeType(db: Database, tableId: number, before: FieldDef, after: FieldDef): Promise<void> {
+  const { id, type, options, decimals, lookup_table_id } = after
+  const colors = keptColors(before, options ?? [])
   await db.write(sql`
     update fields set type = ${type}, options = ${options && JSON.stringify(options)}::jsonb, decimals = ${decimals}::int,
-      lookup_table_id = ${lookup_table_id}::int, narrowing = null, version = version + 1
+      lookup_table_id = ${lookup_table_id}::int, option_colors = ${JSON.stringify(colors)}::jsonb, narrowing = null,
+      version = version + 1, since_change = nextval('public.change_ids')
     where table_id = ${tableId} and id = ${id}`)
 }

@@ -2,10 +2,12 @@
 
 import type { FieldDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
+import type { Option } from '../../fields/settings.ts'
 import { isReserved, slugOf } from '../../fields/slug.ts'
 import type { Issue } from '../../platform/errors.ts'
 import type { NewField } from '../schema.ts'
-import { repeatedTitle } from './select-options.ts'
+import { givenColors } from './option-colors.ts'
+import { repeatedTitle, unknownOption } from './select-options.ts'
 
 /**
  * Returns the definitions of new fields, and the validation issues by the index of the field in the list.
@@ -27,8 +29,9 @@ export function newFields(wanted: readonly NewField[], taken: ReadonlySet<string
   return { fields, issues }
 }
 
-function issuesOf({ id, type, options, decimals, table }: NewField): Issue[] {
-  const issues: Issue[] = []
+function issuesOf(field: NewField): Issue[] {
+  const { id, type, options, decimals, table } = field
+  const issues = colorIssuesOf(field)
   const refuse = (key: string, message: string) => issues.push({ path: [key], message })
   const { takes } = TYPES[type]
   const repeated = options && repeatedTitle(options)
@@ -41,8 +44,19 @@ function issuesOf({ id, type, options, decimals, table }: NewField): Issue[] {
   return issues
 }
 
-function definitionOf({ name, type, required, always_hidden, admin_only, options, decimals, table }: NewField, id: string): FieldDef {
+function colorIssuesOf({ type, options, colors }: NewField): Issue[] {
+  if (!colors) return []
+  if (TYPES[type].takes !== 'options') return [{ path: ['colors'], message: `${type} fields have no colors` }]
+  const { unknown } = givenColors(optionsOf(options), colors)
+  return unknown === undefined ? [] : [{ path: ['colors', unknown], message: unknownOption(unknown) }]
+}
+
+const optionsOf = (titles: NewField['options']): Option[] => (titles ?? []).map((title, index) => ({ id: index + 1, title }))
+
+function definitionOf(field: NewField, id: string): FieldDef {
+  const { name, type, required, always_hidden, admin_only, decimals, table } = field
   const { takes } = TYPES[type]
+  const options = takes === 'options' ? optionsOf(field.options) : null
   return {
     id,
     name,
@@ -50,7 +64,8 @@ function definitionOf({ name, type, required, always_hidden, admin_only, options
     required: required ?? false,
     always_hidden: always_hidden ?? false,
     admin_only: admin_only ?? false,
-    options: takes === 'options' ? (options ?? []).map((title, index) => ({ id: index + 1, title })) : null,
+    options,
+    option_colors: givenColors(options ?? [], field.colors ?? {}).colors,
     removed_options: [],
     decimals: takes === 'decimals' ? (decimals ?? null) : null,
     is_rounding: false,

@@ -62,7 +62,7 @@ export function editOptions(present: readonly Option[], { add, remove }: OptionE
   return twice === undefined ? change : { ...change, problem: listedTwice(twice) }
 }
 
-const unknownOption = (title: string) => `unknown option "${title}"`
+export const unknownOption = (title: string) => `unknown option "${title}"`
 const listedTwice = (title: string) => `"${title}" is listed twice`
 
 /** The first title that is listed twice. */
