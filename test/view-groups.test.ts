@@ -89,6 +89,7 @@ describe('saving', () => {
       updated_at: body.created_at,
       is_default: false,
       is_table_default: false,
+      version: 1,
     })
     expect((await get(body.id)).body).toEqual(body)
     const { rpc } = app.as(account.keys.personal)
@@ -155,15 +156,16 @@ describe('saving', () => {
 describe('what is refused, and saves nothing', () => {
   const deep = (levels: number): object => (levels === 0 ? won : { any: [deep(levels - 1)] })
   const many = (count: number) => Array.from({ length: count }, () => won)
+  const noTree = 'must be {column, compare, value}, {all: […]}, {any: […]} or {not: …}'
   const notBoth = 'send either filters or filter, not both'
   const begins = (key: string) => `contradicts order, which begins with '${key}': leave it out`
 
   /** The input of a view, with the place and the text of each error. */
   const cases: [string, object, [string, string][]][] = [
-    ['a group that is a list', { filter: [won] }, [['filter', 'must be {all: […]} or {any: […]}']]],
-    ['a group that is a text', { filter: 'all' }, [['filter', 'must be {all: […]} or {any: […]}']]],
-    ['a condition where the group should be', { filter: won }, [['filter', 'must be {all: […]} or {any: […]}']]],
-    ['a group with both keys', { filter: { all: [], any: [] } }, [['filter', 'must have one key, all or any']]],
+    ['a group that is a list', { filter: [won] }, [['filter', noTree]]],
+    ['a group that is a text', { filter: 'all' }, [['filter', noTree]]],
+    ['a not of nothing', { filter: { not: {} } }, [['filter.not', noTree]]],
+    ['a group with both keys', { filter: { all: [], any: [] } }, [['filter', 'must have one key, all, any or not']]],
     ['a group without a list', { filter: { all: won } }, [['filter.all', 'must be an array']]],
     ['null in a group', { filter: { all: [null] } }, [['filter.all.0', 'must be a filter: {column, compare, value}']]],
     ['a connector in a group', { filter: { all: [{ ...won, connector: 'OR' }] } }, [['filter.all.0.connector', 'is not a known key']]],
@@ -192,7 +194,7 @@ describe('what is refused, and saves nothing', () => {
     ['an invalid order', { order: 'due' }, [['order', 'must be an array of {field, dir}']]],
     ['a key that is a name', { order: ['due'] }, [['order.0', 'must be {field, dir}']]],
     ['a key without a field', { order: [{ dir: 'A' }] }, [['order.0.field', 'is required']]],
-    ['an unknown key of a key', { order: [{ field: 'due', nulls: 'last' }] }, [['order.0.nulls', 'is not a known key']]],
+    ['an unknown key of a key', { order: [{ field: 'due', empty: 'last' }] }, [['order.0.empty', 'is not a known key']]],
     ['an unknown field', { order: [{ field: 'due' }, { field: 'gone' }] }, [['order.1.field', "'gone' is not a field of this table"]]],
     ['a field that has no order', { order: [{ field: 'tags' }] }, [['order.0.field', 'a multi_select field cannot be sorted by']]],
     ['another direction', { order: [{ field: 'due', dir: 'up' }] }, [['order.0.dir', "must be 'A' or 'D'"]]],
@@ -331,7 +333,13 @@ describe('changing', () => {
     const view = await saved(before)
     const { status, body } = await update(view.id, change)
     expect(status, JSON.stringify(body)).toBe(200)
-    expect(body).toEqual({ ...withoutBoth(view), ...after, name: expect.any(String), updated_at: expect.any(String) })
+    expect(body).toEqual({
+      ...withoutBoth(view),
+      ...after,
+      name: expect.any(String),
+      updated_at: expect.any(String),
+      version: expect.any(Number),
+    })
     expect((await get(view.id)).body).toEqual(body)
     const { filters, ...others } = after as { filters: object[] }
     const asked = 'order' in others ? { ...others, order_by: undefined, order_dir: undefined } : others
@@ -403,7 +411,7 @@ describe('a returned view that is sent back', () => {
     const renamed = { ...settable(view), name: `Renamed ${counter++}` }
     const { status, body: after } = await update(view.id, renamed, { 'if-match': etag })
     expect(status, JSON.stringify(after)).toBe(200)
-    expect(after).toEqual({ ...view, name: renamed.name, updated_at: expect.any(String) })
+    expect(after).toEqual({ ...view, name: renamed.name, updated_at: expect.any(String), version: 2 })
 
     const copy = { ...settable(view), name: `Copy ${counter++}`, type: view.type }
     const checked = await app.as(account.admin).post(`/api/table/${table}/views/check`, copy)
@@ -474,10 +482,11 @@ describe('querying through such a view', async () => {
     expect(await names({ view_id: any.id, search: 'cone' })).toBe('Cone')
   })
 
-  test('allows a cursor with one key, like any query', async () => {
-    const refused = await query({ view_id: view.id, cursor: '' })
-    expect([refused.status, refused.body.message]).toEqual([400, 'order: must have one key to go with a cursor'])
-    const walked = await saved({ filter: GROUP, order: [{ field: 'amount', dir: 'D' }] })
+  test.each<[string, object[], string]>([
+    ['one key', [{ field: 'amount', dir: 'D' }], 'Disk Bolt Acme'],
+    ['the keys of the view', ORDER, ''],
+  ])('allows a cursor with %s, like any query', async (_, order, expected) => {
+    const walked = await saved({ filter: GROUP, order })
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page: Answer = await query({ view_id: walked.id, cursor, limit: 1 })
@@ -485,7 +494,15 @@ describe('querying through such a view', async () => {
       seen.push(...page.body.map(({ name }: { name: string }) => name))
       cursor = page.headers.get('x-next-cursor')
     }
-    expect(seen.join(' ')).toBe('Disk Bolt Acme')
+    expect(seen.join(' ')).toBe(expected || (await names({ view_id: walked.id })))
+  })
+
+  test('does not continue a walk after its order has changed', async () => {
+    const walked = await saved({ filter: GROUP, order: ORDER })
+    const cursor = (await query({ view_id: walked.id, cursor: '', limit: 1 })).headers.get('x-next-cursor')
+    expect((await update(walked.id, { order: [...ORDER].reverse() })).status).toBe(200)
+    const { status, body } = await query({ view_id: walked.id, cursor, limit: 1 })
+    expect([status, body.message]).toEqual([400, 'Cursor belongs to another query'])
   })
 
   test('is explained with brackets, the whole order, and the condition that excludes a record', async () => {
@@ -542,8 +559,8 @@ describe('a field of such a view', () => {
     expect(status, JSON.stringify(body)).toBe(200)
     expect(body.deleted_views).toEqual([{ id: grouped.id, name: '1 grouped' }])
     expect(body.unsorted_views.map(({ id }: { id: number }) => id)).toEqual([first.id, last.id, only.id])
-    const amount = { order: [{ field: 'amount', dir: 'A' }], order_by: 'amount', order_dir: 'A' }
-    const none = { ...withoutBoth(only), order_by: null, order_dir: null }
+    const amount = { order: [{ field: 'amount', dir: 'A' }], order_by: 'amount', order_dir: 'A', version: 2 }
+    const none = { ...withoutBoth(only), order_by: null, order_dir: null, version: 2 }
     expect(await listed(of)).toEqual([{ ...first, ...amount }, { ...last, ...amount }, none, other])
     const after = await etags()
     expect([after[0] === before[0], after[1] === before[1]]).toEqual([false, true])
@@ -613,7 +630,8 @@ describe('a field of such a view', () => {
     ])
     const { body } = await changeType({ type: 'multi_select', force: true })
     await runConversion(systemContext(app.deps), body.job_id)
-    const unsorted = { ...withoutBoth(both), filter: both.filter, order_by: null, order_dir: null }
-    expect(await listed(of)).toEqual([has, { ...sorted, order: [{ field: 'due', dir: 'A' }], order_by: 'due', order_dir: 'A' }, unsorted])
+    const unsorted = { ...withoutBoth(both), filter: both.filter, order_by: null, order_dir: null, version: 2 }
+    const byDue = { ...sorted, order: [{ field: 'due', dir: 'A' }], order_by: 'due', order_dir: 'A', version: 2 }
+    expect(await listed(of)).toEqual([has, byDue, unsorted])
   })
 })
