@@ -24,6 +24,9 @@ const path = `/api/table/${table.id}`
 await made(`${path}/records/create_batch`, { records: ['a', 'b', 'c'].map((name) => ({ data: { name } })) })
 const query = (body: object, caller: Caller = account.viewer) => app.as(caller).post(`${path}/records/query`, body)
 
+/** What an operation needs beside conditions. */
+const REQUIRED: Record<string, object> = { groups: { by: 'stage' }, board: { by: 'stage' }, aggregate: { measures: [{ fn: 'count' }] } }
+
 describe('too much input', () => {
   const filter = { column: 'name', compare: '=', value: 'a' }
   const many = Array.from({ length: 10_000 }, () => filter)
@@ -41,10 +44,8 @@ describe('too much input', () => {
     ['four sort keys', { order: many.slice(0, 4).map(() => ({ field: 'id' })) }, 'order'],
     ['10,000 sort keys', { order: many }, 'order'],
   ])('%s: 400', async (_, body, at) => {
-    for (const operation of 'order' in body ? ['query'] : ['query', 'count', 'groups']) {
-      const answer = await app
-        .as(account.viewer)
-        .post(`${path}/records/${operation}`, { ...body, ...(operation === 'groups' && { by: 'stage' }) })
+    for (const operation of 'order' in body ? ['query', 'board'] : ['query', 'count', 'groups', 'aggregate', 'board']) {
+      const answer = await app.as(account.viewer).post(`${path}/records/${operation}`, { ...body, ...REQUIRED[operation] })
       expect([answer.status, answer.body.issues?.[0]?.path.join('.')], operation).toEqual([400, at])
       expect(answer.body.issues.length).toBeLessThanOrEqual(2)
     }
@@ -62,11 +63,14 @@ describe('too much input', () => {
     const data = { f0: words.join(' ') }
     await made(`${wide}/create_batch`, { records: [{ data }, { data }, { data }, { data: {} }] })
     const search = words.slice(0, 100).join(' ')
-    const walk = { search, order_by: 'f0', order_dir: 'D', limit: 2, fields: ['id'] }
-    const first = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: '' })
-    // A page of two index ranges contains every word twice.
-    const last = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: first.headers.get('x-next-cursor') })
-    expect([first.body, last.body]).toEqual([[{ id: 3 }, { id: 2 }], [{ id: 1 }]])
+    // A page of several index ranges would contain every word once for each of them.
+    const keys = [['f0'], ['created_at', 'f0', 'updated_at']]
+    for (const order of keys.map((fields) => fields.map((field) => ({ field, dir: 'D' })))) {
+      const walk = { search, order, limit: 2, fields: ['id'] }
+      const first = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: '' })
+      const last = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: first.headers.get('x-next-cursor') })
+      expect([first.body, last.body]).toEqual([[{ id: 3 }, { id: 2 }], [{ id: 1 }]])
+    }
     for (const operation of ['query', 'count', 'groups']) {
       const asked = { search: words.join(' '), ...(operation === 'groups' && { by: 'created_at' }) }
       const { status, body } = await app.as(account.viewer).post(`${wide}/${operation}`, asked)
@@ -214,6 +218,9 @@ describe('hostile characters', async () => {
         }),
         query({ order_by: 'name', order_dir: `${word}x` }),
         app.as(account.viewer).post(`${path}/records/groups`, { by: word }),
+        app.as(account.viewer).post(`${path}/records/board`, { by: word }),
+        app.as(account.viewer).post(`${path}/records/aggregate`, { by: [{ field: word }], measures: [{ fn: 'count' }] }),
+        app.as(account.viewer).post(`${path}/records/aggregate`, { measures: [{ fn: 'sum', field: word }] }),
       ])
       expect(
         refused.map(({ status }) => status),
@@ -289,8 +296,8 @@ describe('views of somebody else', async () => {
     for (const caller of [account.owner, account.keys.account, account.keys.personalViewer]) {
       const asked = await query({ view_id }, caller)
       expect([asked.status, asked.body.message]).toEqual([500, 'View not found'])
-      for (const [operation, body] of Object.entries({ 'records/count': {}, 'records/groups': { by: 'stage' } })) {
-        const answer = await app.as(caller).post(`${path}/${operation}`, { view_id, ...body })
+      for (const operation of ['count', 'groups', 'aggregate', 'board']) {
+        const answer = await app.as(caller).post(`${path}/records/${operation}`, { view_id, ...REQUIRED[operation] })
         expect([answer.status, answer.body.message], operation).toEqual([404, 'View not found'])
       }
       expect((await app.as(caller).get(`${path}/view/${view_id}/get`)).status).toBe(404)

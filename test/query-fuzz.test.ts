@@ -107,12 +107,19 @@ const { shape } = fc.letrec<{ shape: unknown }>((tie) => ({
     { depthSize: 'small', withCrossShrink: true },
     scalars,
     fc.record(
-      { column, compare: compares, value: tie('shape'), connector: fc.constantFrom('AND', 'or', 'XOR', null, 1) },
+      {
+        column,
+        compare: compares,
+        value: tie('shape'),
+        all: fc.constantFrom(true, true, false, null, 'true'),
+        connector: fc.constantFrom('AND', 'or', 'XOR', null, 1),
+      },
       { requiredKeys: ['column', 'compare'] },
     ),
     fc.record({ field: column, compare: compares, value: scalars, dir: fc.constantFrom('A', 'd', 'up') }, { requiredKeys: ['field'] }),
     fc.record({ all: fc.array(tie('shape'), { maxLength: 4 }) }),
     fc.record({ any: fc.array(tie('shape'), { maxLength: 4 }) }),
+    fc.record({ not: tie('shape') }),
     fc.array(tie('shape'), { maxLength: 4 }),
     fc.dictionary(column, fc.oneof(scalars, fc.tuple(compares, scalars), tie('shape')), { maxKeys: 3 }),
   ),
@@ -161,11 +168,12 @@ test(`random shapes over HTTP are answered or refused, and never fail (seed ${SE
     'append_filters',
     'by',
     'unit',
+    'per_group',
   )
   let accepted = 0
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom('query', 'query', 'count', 'groups'),
+      fc.constantFrom('query', 'query', 'count', 'groups', 'board'),
       fc.dictionary(key, shape, { maxKeys: 3 }),
       async (operation, body) => {
         const answer = await app.as(account.keys.account).post(`${table.path}/records/${operation}`, body)
@@ -187,7 +195,7 @@ test(
     const one = fc.record({
       column: fc.constantFrom(...fields),
       compare: compares.filter((compare) => !['like', '~', '==', ''].includes(compare)),
-      value: scalars,
+      value: fc.oneof({ weight: 3, arbitrary: scalars }, { weight: 1, arbitrary: fc.array(scalars, { minLength: 1, maxLength: 3 }) }),
     })
     await fc.assert(
       fc.asyncProperty(fc.array(one, { minLength: 40, maxLength: 40 }), async (conditions) => {
@@ -202,7 +210,7 @@ test(
           }
         })
         accepted += taken.length
-        const body = { filter: { any: taken }, explain: true, record_id: 1 }
+        const body = { filter: { any: [...taken.slice(20), { not: { any: taken.slice(0, 20) } }] }, explain: true, record_id: 1 }
         const { status, body: answer } = await app.as(account.keys.account).post(`${table.path}/records/query`, body)
         expect(status, `${JSON.stringify(taken)} → ${JSON.stringify(answer)}`).toBe(200)
         const { explain: _, record_id: __, ...query } = body

@@ -32,6 +32,8 @@ test.each([
   ['records/query by REST', `/api/table/${table.id}/records/query`, {}],
   ['records/count by REST', `/api/table/${table.id}/records/count`, {}],
   ['records/groups by REST', `/api/table/${table.id}/records/groups`, { by: 'paid' }],
+  ['records/aggregate by REST', `/api/table/${table.id}/records/aggregate`, { measures: [{ fn: 'checked', field: 'paid' }] }],
+  ['records/board by REST', `/api/table/${table.id}/records/board`, { by: 'paid' }],
   ['records.query by RPC', '/trpc/records.query', { table_id: table.id, count: true }],
 ])('%s', async (_, path, body) => {
   // While another transaction locks the table, the query waits; its lock_timeout would end it after 5 s with another error.
@@ -73,6 +75,8 @@ test('an answer in time does not count as a disconnect', async () => {
 test('a wave of slow queries leaves connections to writers, and each query is answered in turn', async () => {
   const as = app.as(account.keys.account)
   const { body: other } = await as.post(`/api/space/${account.space}/tables/create`, { name: 'Notes' })
+  // Two of the ten connections of the service, or of the four to a node of the tests, are kept free, and two more of those for others.
+  const most = app.db.isElsewhere(table.id) ? 1 : 6
   const holder = await app.db.connect()
   const startedAt = performance.now()
   try {
@@ -80,7 +84,7 @@ test('a wave of slow queries leaves connections to writers, and each query is an
     await holder.query(`lock table t${table.id}.records in access exclusive mode`)
     const wave = Array.from({ length: 30 }, () => as.post(`/api/table/${table.id}/records/query`))
     const waiting = () => onEveryServer(sql`select from pg_locks where not granted and relation = to_regclass(${`t${table.id}.records`})`)
-    await until(async () => (await waiting()).length >= 6, 'for six queries to wait for the lock')
+    await until(async () => (await waiting()).length >= most, `for ${most} queries to wait for the lock`)
     for (let turn = 0; turn < 5; turn++) expect((await as.post(`/api/table/${other.id}/records/create`, { data: {} })).status).toBe(200)
     // The queries take longer than a request waits for a connection, and less than it waits for a permit.
     await sleep(Math.max(0, startedAt + 2_500 - performance.now()))

@@ -71,6 +71,19 @@ describe('an order of several keys', () => {
     ],
     ['ties of all keys are sorted by id, in the direction of the last', [{ field: 'stage' }, { field: 'amount', dir: 'd' }], 'd b e F a c'],
     ['three keys', [{ field: 'amount' }, { field: 'stage', dir: 'D' }, { field: 'name', dir: 'D' }], 'c e F a b d'],
+    ['records without a value last', [{ field: 'amount', nulls: 'last' }], 'e a b d F c'],
+    ['records without a value first, though descending', [{ field: 'amount', dir: 'D', nulls: 'first' }], 'c F d b a e'],
+    ['the usual place of empty values', [{ field: 'amount', nulls: 'first' }], 'c e a b d F'],
+    [
+      'a place for each key',
+      [
+        { field: 'stage', nulls: 'last' },
+        { field: 'amount', dir: 'D', nulls: 'first' },
+      ],
+      'b e c F a d',
+    ],
+    ['no place is the usual one', [{ field: 'amount', dir: 'D', nulls: null }], 'F d b a e c'],
+    ['no record is without an id', [{ field: 'id', dir: 'D', nulls: 'first' }], 'F e d c b a'],
     ['keys after id have no effect', [{ field: 'id', dir: 'D' }, { field: 'amount' }], 'F e d c b a'],
     ['an empty list is no order', [], 'a b c d e F'],
   ])('%s', async (_, order, expected) => {
@@ -97,6 +110,8 @@ describe('an order of several keys', () => {
     ['no field', { order: [{ dir: 'A' }] }, ['order.0.field']],
     ['a field that is not a text', { order: [{ field: 1 }] }, ['order.0.field']],
     ['another direction', { order: [{ field: 'name', dir: 'asc' }] }, ['order.0.dir']],
+    ['another place of empty values', { order: [{ field: 'name', nulls: 'FIRST' }] }, ['order.0.nulls']],
+    ['a place that is no text', { order: [{ field: 'name', nulls: true }] }, ['order.0.nulls']],
     ['an unknown key', { order: [{ field: 'name', desc: true }] }, ['order.0.desc']],
     ['a key that is a text', { order: ['name'] }, ['order.0']],
     ['no list', { order: { field: 'name' } }, ['order']],
@@ -105,6 +120,27 @@ describe('an order of several keys', () => {
     const answer = await query(body)
     expect(answer.status).toBe(400)
     expect(answer.body.issues.map(({ path }: { path: unknown[] }) => path.join('.'))).toEqual(expected)
+  })
+
+  test('is kept by a view as it was sent, with the place of empty values', async () => {
+    const order = [
+      { field: 'amount', dir: 'D', nulls: 'first' },
+      { field: 'name', dir: 'A', nulls: 'first' },
+      { field: 'id', dir: 'A' },
+    ]
+    const draft = { name: 'Empty first', type: 'grid', order }
+    const admin = app.as(account.owner)
+    expect((await admin.post(`/api/table/${table}/views/check`, draft)).body).toMatchObject({ order })
+    const { body: view } = await admin.post(`/api/table/${table}/views/create`, draft)
+    expect(view).toMatchObject({ order, order_by: 'amount', order_dir: 'D' })
+    expect(await names({ view_id: view.id })).toBe('c a b d F e')
+    const { body: explained } = await query({ view_id: view.id, explain: true })
+    expect(explained.order).toEqual(order)
+    const refused = await admin.post(`/api/table/${table}/view/${view.id}/update`, { order: [{ field: 'name', nulls: 'middle' }] })
+    expect([refused.status, refused.body.issues[0].path]).toEqual([400, ['order', 0, 'nulls']])
+    const { body: turned } = await admin.post(`/api/table/${table}/view/${view.id}/update`, { order: [{ field: 'amount', nulls: 'last' }] })
+    expect(turned.order).toEqual([{ field: 'amount', dir: 'A', nulls: 'last' }])
+    expect(await names({ view_id: view.id })).toBe('e a b d F c')
   })
 
   test('is ignored through a view, and with append_filters replaces the order of the view', async () => {
@@ -183,6 +219,38 @@ describe('a walk by cursor', async () => {
     },
   )
 
+  const key = (field: string, dir = 'A', nulls?: string) => ({ field, dir, ...(nulls && { nulls }) })
+  test.each<[string, object[]]>([
+    ['of two numbers', [key('number'), key('date')]],
+    ['of mixed directions', [key('select', 'D'), key('number', 'A', 'last')]],
+    ['of a checkbox, which is never empty', [key('checkbox', 'D', 'first'), key('time', 'A', 'last')]],
+    ['of three keys', [key('select', 'A', 'last'), key('checkbox', 'D'), key('text', 'D', 'first')]],
+    ['that ends with the id in another direction', [key('date'), key('select'), key('id', 'D')]],
+    ['of the id before other keys', [key('id', 'D'), key('number')]],
+    ['of two texts', [key('text'), key('email', 'D', 'first')]],
+    ['of a user and a lookup', [key('user', 'D', 'first'), key('lookup'), key('number', 'D')]],
+    ['of texts of which one is long', [key('long_text', 'A', 'last'), key('url', 'D')]],
+    ['of one key with the empty values last', [key('number', 'A', 'last')]],
+    ['of one key with the empty values first', [key('text', 'D', 'first')]],
+  ])('in an order %s returns the whole order, in pieces', async (_, order) => {
+    const whole = (await query({ order, limit: 1000 }, account.viewer, every.id)).body
+    const ids = whole.map(({ id }: { id: number }) => id)
+    const view = await app
+      .as(account.owner)
+      .post(`${every.path}/views/create`, { name: JSON.stringify(order).slice(0, 90), type: 'grid', order })
+    for (const body of [{ order }, { view_id: view.body.id, include: ['version'] }])
+      for (const limit of [1, 3, 22]) {
+        const pages = await walk({ ...body, limit }, { tableId: every.id })
+        expect(pages.flat(), `${limit}`).toEqual(ids)
+        expect(pages).toHaveLength(Math.ceil(23 / limit))
+      }
+    const first = await query({ order, limit: 9, cursor: '' }, account.viewer, every.id)
+    const rest = await app
+      .as(account.keys.personalViewer)
+      .rpc.records.query.query({ table_id: every.id, order, limit: 1000, cursor: first.headers.get('x-next-cursor') } as never)
+    expect([...first.body, ...rest.rows]).toEqual(whole)
+  })
+
   test('over a lookup into a table without a title is ordered by id', async () => {
     const bare = await tableOf([{ name: 'Number', type: 'number' }])
     const [target] = await makeRecords(app, account, bare, [{ number: 1 }])
@@ -237,7 +305,11 @@ describe('a walk by cursor', async () => {
     expect(Object.keys(next.body[0])).toEqual(['id', 'text'])
   })
 
-  test.each(['A', 'D'])('returns each remaining record once while other records are created and deleted (%s)', async (order_dir) => {
+  test.each<[string, object]>([
+    ['ascending', { order_by: 'name', order_dir: 'A' }],
+    ['descending', { order_by: 'name', order_dir: 'D' }],
+    ['by two keys', { order: [{ field: 'created_by' }, { field: 'name', dir: 'D', nulls: 'first' }] }],
+  ])('returns each remaining record once while other records are created and deleted, %s', async (_, order) => {
     const lively = await tableOf([{ name: 'Name', type: 'text' }])
     const staying = await makeRecords(
       app,
@@ -256,7 +328,7 @@ describe('a walk by cursor', async () => {
       await makeRecords(app, account, lively, [{ name: `n${page % 5}` }, { name: null }])
     }
     // Pages of 8 outrun the 2 records that are created with each page.
-    const seen = (await walk({ order_by: 'name', order_dir, limit: 8 }, { tableId: lively, between })).flat()
+    const seen = (await walk({ ...order, limit: 8 }, { tableId: lively, between })).flat()
     expect(new Set(seen).size).toBe(seen.length)
     expect(staying.filter((id) => !seen.includes(id))).toEqual([])
   })
@@ -285,6 +357,10 @@ describe('a walk by cursor', async () => {
     ['another search', { search: 'example' }, { search: 'exampl' }],
     ['another direction', { order_by: 'text' }, { order_by: 'text', order_dir: 'D' }],
     ['another key', { order_by: 'text' }, { order_by: 'email' }],
+    ['another key behind it', { order: [key('text'), key('date')] }, { order: [key('text'), key('time')] }],
+    ['fewer keys', { order: [key('text'), key('date')] }, { order: [key('text')] }],
+    ['another direction of the second', { order: [key('text'), key('date')] }, { order: [key('text'), key('date', 'D')] }],
+    ['another place of empty values', { order_by: 'text' }, { order: [key('text', 'A', 'last')] }],
     ['no order', { order_by: 'text' }, {}],
   ])('does not continue with %s', async (_, before, after) => {
     const { status, body } = await query({ ...after, cursor: await cursorOf(before) }, account.viewer, every.id)
@@ -335,11 +411,8 @@ describe('a walk by cursor', async () => {
     for (const bad of [0, 1, true, [], {}, [cursor], 'a\0b']) expect((await query({ cursor: bad })).status).toBe(400)
   })
 
-  test.each<[string, object, string]>([
-    ['an offset', { offset: 1 }, 'offset'],
-    ['several keys', { order: [{ field: 'text' }, { field: 'id' }] }, 'order'],
-  ])('cannot be combined with %s', async (_, more, path) => {
-    const { status, body } = await query({ cursor: '', ...more }, account.viewer, every.id)
-    expect([status, body.issues[0].path]).toEqual([400, [path]])
+  test('cannot be combined with an offset', async () => {
+    const { status, body } = await query({ cursor: '', offset: 1 }, account.viewer, every.id)
+    expect([status, body.issues[0].path]).toEqual([400, ['offset']])
   })
 })

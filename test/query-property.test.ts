@@ -7,7 +7,9 @@ import { expect, test } from 'vitest'
 import type { Compare } from '../src/fields/compares.ts'
 import { type FieldType, TYPES } from '../src/fields/registry.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { aggregateOf } from './support/aggregate-model.ts'
 import { type Answer, type TestAccount, testApp } from './support/app.ts'
+import { COMPARES, cellsOf, OPTIONS, SORTABLE, valueFor, words } from './support/random-cells.ts'
 import {
   compareRows,
   type Filter,
@@ -16,10 +18,8 @@ import {
   groupsOf,
   isFound,
   matches,
-  type Person,
   type Row,
   type Sort,
-  utc,
   type World,
 } from './support/reference.ts'
 
@@ -30,123 +30,6 @@ const QUERIES = 12
 const app = await testApp()
 
 // ── random inputs ───────────────────────────────────────────────────────────
-
-const ORDER = ['>', '<', '>=', '<=']
-const PARTS = ['contains', 'starts_with', 'ends_with']
-const EMPTY = ['is_empty', 'is_not_empty']
-const TEXT = ['=', '!=', ...ORDER, ...PARTS, ...EMPTY]
-const COMPARES: Record<string, string[]> = {
-  text: TEXT,
-  long_text: TEXT,
-  email: TEXT,
-  url: TEXT,
-  phone: TEXT,
-  number: ['=', '!=', ...ORDER, 'contains', ...EMPTY],
-  checkbox: ['=', '!='],
-  date: ['=', '!=', ...ORDER, ...EMPTY],
-  datetime: ['=', '!=', ...ORDER, ...EMPTY],
-  time: ['=', '!=', ...ORDER, ...EMPTY],
-  select: ['=', '!=', ...PARTS, ...EMPTY],
-  multi_select: ['=', '!=', 'contains', ...EMPTY],
-  user: ['=', '!=', ...PARTS, ...EMPTY],
-  multi_user: ['=', '!=', 'contains', ...EMPTY],
-  lookup: ['=', '!=', ...PARTS, ...EMPTY],
-  multi_lookup: ['=', '!=', 'contains', ...EMPTY],
-}
-const SORTABLE = Object.keys(COMPARES).filter((type) => !type.startsWith('multi_'))
-
-const OPTIONS = ['Open', 'open now', 'Ähnlich 10%', "O'Neil", 'x_y']
-/** Characters that SQL, LIKE, regular expressions or case mapping may mishandle. */
-const letters = fc.constantFrom(...'abABzÄäÉé%_\\\'"`;-.*()[]{}^$?+|/ 019ΩΣσςİ語😀'.split(''), '😀', '語', ' ', ' ', '--', '\\')
-const text = fc.array(letters, { minLength: 0, maxLength: 6 }).map((parts) => parts.join('').toWellFormed().replaceAll('�', ''))
-const words = fc
-  .array(
-    fc.array(letters, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('')),
-    { maxLength: 2 },
-  )
-  .map((list) => list.join(' ').toWellFormed().replaceAll('�', ''))
-
-function cellsOf({ now }: World, people: Person[], targets: number[]): Record<string, fc.Arbitrary<unknown>> {
-  const number = fc.oneof(
-    fc.integer({ min: -20, max: 20 }),
-    fc.integer({ min: -2000, max: 2000 }).map((n) => n / 100),
-  )
-  const near = fc.integer({ min: -3 * 86_400, max: 3 * 86_400 }).map((seconds) => utc(new Date(now.getTime() + seconds * 1000)))
-  const email = fc.constantFrom(...people.map((person) => person.email))
-  const target = fc.constantFrom(...targets)
-  return {
-    text,
-    long_text: text,
-    email: text,
-    url: text,
-    phone: text,
-    number,
-    checkbox: fc.boolean(),
-    date: near.map((instant) => instant.slice(0, 10)),
-    datetime: near,
-    time: fc.integer({ min: 0, max: 86_399 }).map((seconds) => new Date(seconds * 1000).toISOString().slice(11, 19)),
-    select: fc.constantFrom(...OPTIONS),
-    multi_select: fc.uniqueArray(fc.constantFrom(...OPTIONS), { maxLength: 3 }),
-    user: email,
-    multi_user: fc.uniqueArray(email, { maxLength: 2 }),
-    lookup: target,
-    multi_lookup: fc.uniqueArray(target, { maxLength: 2 }),
-  }
-}
-
-function valueFor(type: string, compare: string, cells: Record<string, fc.Arbitrary<unknown>>, people: Person[]): fc.Arbitrary<unknown> {
-  const cell = cells[type] as fc.Arbitrary<unknown>
-  const tokens = fc.constantFrom(
-    'today',
-    'NOW',
-    'tomorrow',
-    'Yesterday',
-    'start_of_week',
-    'start_of_month',
-    'end_of_month',
-    'start_of_last_year',
-    '-1d',
-    '+2D',
-    '-1w',
-    '+1m',
-    '-1y',
-    '-5h',
-    '+30h',
-  )
-  if (EMPTY.includes(compare)) return fc.constant(undefined)
-  const options = fc.constantFrom(...OPTIONS, 'No such', '')
-  const addresses = people.flatMap(({ id, email }) => [id, email, email.toUpperCase()])
-  const users = fc.constantFrom('@me', 'nobody@example.com', 1_999_999_999, ...addresses)
-  const records = fc.oneof(cells.lookup as fc.Arbitrary<unknown>, fc.constant(1_999_999_999))
-  const partsByType: Record<string, fc.Arbitrary<unknown>> = {
-    number: fc.constantFrom('1', '.', '-', '25', 0, 1.5),
-    select: fc.constantFrom('o', 'OPEN', 'ä', '%', '_', "'", '', 'now', 'zzz'),
-    user: fc.constantFrom('max', 'OLGA', '@example', '@me', '%', 'member', 'a', ''),
-    lookup: text,
-  }
-  const valuesByType: Record<string, fc.Arbitrary<unknown>> = {
-    number: fc.oneof(cell, cell.map(String)),
-    date: fc.oneof(cell, tokens),
-    datetime: fc.oneof(
-      cell,
-      tokens,
-      cell.map((instant) => String(instant).slice(0, 10)),
-      cell.map((instant) => `${String(instant).replace(' ', 'T')}Z`),
-    ),
-    time: fc.oneof(
-      cell,
-      cell.map((time) => String(time).slice(0, 5)),
-    ),
-    select: options,
-    multi_select: options,
-    user: users,
-    multi_user: users,
-    lookup: records,
-    multi_lookup: records,
-  }
-  const parts = PARTS.includes(compare) ? partsByType[type] : undefined
-  return parts ?? valuesByType[type] ?? cell
-}
 
 const ZONES = [
   'UTC',
@@ -212,19 +95,21 @@ const everyRow = async ({ account, path }: Tried): Promise<Row[]> => (await post
 function conditions(gen: Gen, { filter, types, world }: Tried) {
   const filters = Array.from({ length: gen(fc.integer, { min: 0, max: 4 }) }, () => filter(gen))
   const nested = (depth: number): Group => {
+    if (gen(fc.integer, { min: 0, max: 3 }) === 0) return { not: depth < 3 && gen(fc.boolean) ? nested(depth + 1) : plain(filter(gen)) }
     const parts = Array.from({ length: gen(fc.integer, { min: 0, max: 3 }) }, () =>
       depth < 3 && gen(fc.boolean) ? nested(depth + 1) : plain(filter(gen)),
     )
     return gen(fc.boolean) ? { all: parts } : { any: parts }
   }
-  const group = gen(fc.integer, { min: 0, max: 2 }) === 0 ? nested(1) : undefined
+  const group = [nested(1), plain(filter(gen)), undefined, undefined, undefined][gen(fc.integer, { min: 0, max: 4 })]
   const one = gen(fc.integer, { min: 0, max: 3 }) === 0 ? plain(filter(gen)) : undefined
+  const isShort = one && one.value !== undefined && !Array.isArray(one.value)
   const search = gen(() => fc.option(words, { nil: '', freq: 3 }))
   const body = {
     filters,
     search,
     ...(group && { filter: group }),
-    ...(one && one.value !== undefined && { where: { [one.column]: [one.compare, one.value] } }),
+    ...(isShort && { where: { [one.column]: [one.compare, one.value] } }),
   }
   const tree: Group = {
     all: [...(filters.length ? [grouped(filters)] : []), ...(group ? [group] : []), ...(body.where && one ? [one] : [])],
@@ -238,11 +123,19 @@ const plain = ({ connector: _, ...filter }: Filter): Filter => filter
 function order(gen: Gen, { own }: Tried, most: number): { body: object; sorts: Sort[] } {
   const sortable = [...own.filter(({ type }) => SORTABLE.includes(type)), { id: 'id', type: 'number' }]
   const chosen = gen(() => fc.shuffledSubarray(sortable, { maxLength: Math.min(most, sortable.length) }))
-  const sorts = chosen.map(({ id, type }) => ({ column: id, type, isDescending: gen(fc.boolean) }))
+  const sorts = chosen.map(({ id, type }) => ({
+    ...{ column: id, type, isDescending: gen(fc.boolean) },
+    ...{ nulls: gen(() => fc.constantFrom(undefined, undefined, 'first', 'last')) },
+  }))
   const [only] = sorts
   const dir = ({ isDescending }: Sort) => (isDescending ? 'D' : 'A')
-  if (only && sorts.length === 1 && gen(fc.boolean)) return { body: { order_by: only.column, order_dir: dir(only) }, sorts }
-  return { body: sorts.length ? { order: sorts.map((sort) => ({ field: sort.column, dir: dir(sort) })) } : {}, sorts }
+  if (only && sorts.length === 1 && !only.nulls && gen(fc.boolean)) return { body: { order_by: only.column, order_dir: dir(only) }, sorts }
+  return {
+    body: sorts.length
+      ? { order: sorts.map((sort) => ({ field: sort.column, dir: dir(sort), ...(sort.nulls && { nulls: sort.nulls }) })) }
+      : {},
+    sorts,
+  }
 }
 
 async function tryQuery(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
@@ -273,6 +166,93 @@ async function tryGroups(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
   expect(groups.body, JSON.stringify({ zone: world.zone, by: type, unit, body })).toEqual(groupsOf(expected, id, type, unit, world))
 }
 
+/** Asks for the neighbours of a record that is often not in the query. */
+async function tryNeighbours(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
+  const { account, path, world } = tried
+  const { body, holds } = conditions(gen, tried)
+  const { body: ordered, sorts } = order(gen, tried, 3)
+  const record = gen(() => fc.constantFrom(...rows))
+  const found = rows.filter(holds).sort((a, b) => compareRows(a, b, sorts, world))
+  const before = found.filter((row) => compareRows(row, record, sorts, world) < 0)
+  const answer = await post(account, `${path}/record/${record.id}/neighbours`, { ...body, ...ordered, position: true })
+  expect(answer.body, JSON.stringify({ zone: world.zone, now: world.now, body, ordered, record })).toEqual({
+    matches: holds(record),
+    previous: before.at(-1)?.id ?? null,
+    next: found.find((row) => compareRows(row, record, sorts, world) > 0)?.id ?? null,
+    position: before.length,
+    total: found.length,
+  })
+}
+
+/** A board is the queries of its columns: the values that rows have, in the order of the field, and those that are always listed. */
+async function tryBoard(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
+  const { account, path, own, world } = tried
+  const columned = own.filter(({ type }) => ['select', 'checkbox', 'user', 'lookup'].includes(type))
+  if (!columned.length) return
+  const { id, type } = gen(() => fc.constantFrom(...columned))
+  const { body, holds } = conditions(gen, tried)
+  const { body: ordered, sorts } = order(gen, tried, 3)
+  const found = rows.filter(holds).sort((a, b) => compareRows(a, b, sorts, world))
+  const per_group = gen(fc.integer, { min: 1, max: 4 })
+  const asked = { ...body, ...ordered, by: id, per_group }
+  const said = JSON.stringify({ zone: world.zone, now: world.now, asked })
+  const columns = (await post(account, `${path}/records/board`, asked)).body
+  const shown = columns.map(({ value, count }: { value: unknown; count: number }) => ({ value, count }))
+  expect(shown, said).toEqual(groupsOf(found, id, type, undefined, world))
+  for (let column of columns) {
+    const expected = found.filter((row) => JSON.stringify(row[id]) === JSON.stringify(column.value))
+    for (let at = 0; ; at += per_group) {
+      expect(column.rows, said).toEqual(expected.slice(at, at + per_group))
+      if (column.next_cursor === undefined) break
+      column = (await post(account, `${path}/records/board`, { ...asked, cursor: column.next_cursor })).body[0]
+    }
+    expect(column.rows.at(-1), said).toEqual(expected.at(-1))
+  }
+}
+
+/** The types that records/aggregate groups by, and the measures of a type. */
+const GROUPABLE = Object.keys(COMPARES).filter((type) => !['number', 'time', 'long_text'].includes(type))
+const MEASURES: Record<string, string[]> = {
+  number: ['sum', 'avg', 'median', 'min', 'max'],
+  date: ['min', 'max'],
+  datetime: ['min', 'max'],
+  time: ['min', 'max'],
+  checkbox: ['checked'],
+}
+
+async function tryAggregate(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
+  const { account, path, own, world } = tried
+  const { body, holds } = conditions(gen, tried)
+  const groupable = own.filter(({ type }) => GROUPABLE.includes(type))
+  const by = gen(() => fc.shuffledSubarray(groupable, { maxLength: Math.min(2, groupable.length) })).map(({ id, type }) => ({
+    column: id,
+    type,
+    ...(type.startsWith('date') && { unit: gen(() => fc.constantFrom('day', 'week', 'month', 'quarter', 'year')) }),
+  }))
+  const measures = Array.from({ length: gen(fc.integer, { min: 1, max: 5 }) }, () => {
+    const { id, type } = gen(() => fc.constantFrom(...own))
+    const distinct = type.startsWith('multi_') ? [] : ['distinct']
+    const fn = gen(() => fc.constantFrom('count', 'filled', 'empty', ...distinct, ...(MEASURES[type] ?? [])))
+    return fn === 'count' ? { fn } : { fn, column: id, type }
+  })
+  const order = gen(() =>
+    fc.option(fc.record({ measure: fc.nat(measures.length - 1), dir: fc.constantFrom('A', 'D') }), { nil: undefined }),
+  )
+  const limit = gen(() => fc.constantFrom(2, 1000))
+  const expected = aggregateOf(rows.filter(holds), by, measures, order, world)
+  const asked = {
+    ...body,
+    by: by.map(({ column, unit }) => ({ field: column, ...(unit && { unit }) })),
+    measures: measures.map(({ fn, column }) => ({ fn, ...(column && { field: column }) })),
+    ...(order && { order }),
+    limit,
+  }
+  const answer = await post(account, `${path}/records/aggregate`, asked)
+  const said = JSON.stringify({ zone: world.zone, asked })
+  expect(answer.body, said).toEqual(expected.slice(0, limit))
+  expect(answer.headers.get('x-total-count'), said).toBe(String(expected.length))
+}
+
 /**
  * Returns a saved view, and the same query ad hoc. The view is saved before the clock is set, because the session would have expired then.
  */
@@ -290,7 +270,8 @@ async function savedQuery(gen: Gen, tried: Tried, name: string, keys: number) {
 /** A view is refused with the title of an option that does not exist, so such a title is replaced. */
 function savable({ types }: Tried, filter: Filter): Filter {
   const isTitle = TYPES[types.get(filter.column) as FieldType]?.compares[filter.compare as Compare]?.isOptionTitle
-  return isTitle && !OPTIONS.includes(filter.value as string) ? { ...filter, value: OPTIONS[0] } : filter
+  const known = (title: unknown) => (OPTIONS.includes(title as string) ? title : OPTIONS[0])
+  return isTitle ? { ...filter, value: Array.isArray(filter.value) ? filter.value.map(known) : known(filter.value) } : filter
 }
 type Saved = Awaited<ReturnType<typeof savedQuery>>
 
@@ -383,9 +364,12 @@ test(`every accepted query answers what plain JavaScript answers (seed ${SEED})`
           filter: (gen) => {
             const { id, type } = gen(() => fc.constantFrom(...own))
             const compare = gen(() => fc.constantFrom(...(COMPARES[type] as string[])))
-            const value = gen(() => valueFor(type, compare, cells, people))
+            const one = valueFor(type, compare, cells, people)
+            const isList = ['=', '!='].includes(compare) && type !== 'checkbox' && gen(fc.integer, { min: 0, max: 2 }) === 0
+            const value = gen(() => (isList ? fc.array(one, { minLength: 1, maxLength: 4 }) : one))
+            const isAll = isList && compare === '=' && type.startsWith('multi_') && gen(fc.boolean)
             const connector = gen(() => fc.constantFrom('AND' as const, 'OR' as const))
-            return { column: id, compare, connector, ...(value !== undefined && { value }) }
+            return { column: id, compare, connector, ...(value !== undefined && { value }), ...(isAll && { all: true }) }
           },
           record: (gen) =>
             Object.fromEntries(
@@ -407,7 +391,7 @@ test(`every accepted query answers what plain JavaScript answers (seed ${SEED})`
             data: { ...tried.record(gen), ...lookups(gen) },
           })),
         })
-        const walked = await savedQuery(gen, tried, 'Walked', 1)
+        const walked = await savedQuery(gen, tried, 'Walked', 3)
         const views: Saved[] = []
         for (const name of ['One', 'Two', 'Three']) views.push(await savedQuery(gen, tried, name, 3))
         await app.db.write(sql`delete from ${recordsOf(targetTable)} where id = ${goneResource}`)
@@ -417,6 +401,9 @@ test(`every accepted query answers what plain JavaScript answers (seed ${SEED})`
           const rows = await everyRow(tried)
           for (let query = 0; query < QUERIES; query++) await tryQuery(gen, tried, rows)
           for (let query = 0; query < QUERIES / 4; query++) await tryGroups(gen, tried, rows)
+          for (let query = 0; query < QUERIES; query++) await tryNeighbours(gen, tried, rows)
+          for (let query = 0; query < QUERIES / 2; query++) await tryAggregate(gen, tried, rows)
+          for (let query = 0; query < QUERIES / 2; query++) await tryBoard(gen, tried, rows)
           for (const saved of views) await trySaved(gen, tried, rows, saved)
           await tryWalk(gen, tried, walked)
         } finally {

@@ -277,7 +277,7 @@ describe('the meaning of each compare on each type', async () => {
     ['= on a file', one('file', '=', 'x'), ['filters.0.compare']],
     ['a number for a text', one('text', '=', 5), ['filters.0.value']],
     ['a text for a number', one('number', '=', 'ten'), ['filters.0.value']],
-    ['a list for a number', one('number', '=', [1]), ['filters.0.value']],
+    ['a list in a compare that takes one number', one('number', '>', [1]), ['filters.0.value']],
     ['a text for a checkbox', one('checkbox', '=', 'true'), ['filters.0.value']],
     ['a date that does not exist', one('date', '=', '2026-02-29'), ['filters.0.value']],
     ['an instant for a date', one('date', '=', '2026-03-29 10:00:00'), ['filters.0.value']],
@@ -591,8 +591,11 @@ test('the number of statements does not depend on the number of rows', async () 
   try {
     // A page takes its users along once that read is prepared, from its third use on.
     for (let use = 0; use < 3; use++) await cost(50)
-    expect(await cost(50)).toBe(await cost(1))
-    expect(statements).toBeLessThanOrEqual(5)
+    // Once a minute a request also notes the use of its key, so the least of three counts.
+    const least = async (limit: number) => Math.min(await cost(limit), await cost(limit), await cost(limit))
+    const ofOne = await least(1)
+    expect(await least(50)).toBe(ofOne)
+    expect(ofOne).toBeLessThanOrEqual(5)
   } finally {
     Object.assign(app.db, queries)
   }

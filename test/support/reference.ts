@@ -8,13 +8,16 @@ export interface Filter {
   column: string
   compare: string
   value?: unknown
+  all?: true
   connector?: 'AND' | 'OR'
 }
-export type Group = { all: (Group | Filter)[] } | { any: (Group | Filter)[] }
+export type Group = { all: (Group | Filter)[] } | { any: (Group | Filter)[] } | { not: Group | Filter }
 export interface Sort {
   column: string
   type: string
   isDescending: boolean
+  /** Where empty values come; by default first if ascending. */
+  nulls?: 'first' | 'last' | undefined
 }
 export interface World {
   zone: string
@@ -27,7 +30,7 @@ export interface World {
 const lower = (text: string) => [...text].map((character) => (character === 'İ' ? 'i' : character.toLowerCase())).join('')
 
 /** Compares by code points, as UTF-8 sorts. JavaScript's own order compares the halves of surrogate pairs. */
-function compareText(a: string, b: string): number {
+export function compareText(a: string, b: string): number {
   const [left, right] = [[...a], [...b]]
   for (let at = 0; at < Math.min(left.length, right.length); at++) {
     const difference = (left[at]?.codePointAt(0) ?? 0) - (right[at]?.codePointAt(0) ?? 0)
@@ -63,6 +66,10 @@ function meaning(value: string, { now, zone }: World): string {
     start_of_month: firstOfMonth(today),
     end_of_month: shift(months(firstOfMonth(today), 1), -1),
     start_of_last_year: `${Number(today.slice(0, 4)) - 1}-01-01`,
+    end_of_last_week: shift(monday(today), -1),
+    end_of_next_month: shift(months(firstOfMonth(today), 2), -1),
+    end_of_next_day: shift(today, 1),
+    end_of_last_year: `${Number(today.slice(0, 4)) - 1}-12-31`,
   }
   const word = words[value.toLowerCase()]
   if (word) return word
@@ -96,7 +103,12 @@ const isPart = (compare: string) => ['contains', 'starts_with', 'ends_with'].inc
 export type Person = { id: number; email: string; name: string }
 
 /** True if one filter holds for a cell (contract.md §5). */
-function holds(type: string, cell: unknown, { compare, value }: Filter, world: World): boolean {
+function holds(type: string, cell: unknown, { compare, value, all }: Filter, world: World): boolean {
+  if (Array.isArray(value)) {
+    const has = (one: unknown) => holds(type, cell, { column: '', compare: '=', value: one }, world)
+    if (compare === '!=') return !value.some(has)
+    return all ? value.every(has) : value.some(has)
+  }
   const isEmpty = cell === null || (Array.isArray(cell) && cell.length === 0)
   if (compare === 'is_empty') return isEmpty
   if (compare === 'is_not_empty') return !isEmpty
@@ -106,6 +118,18 @@ function holds(type: string, cell: unknown, { compare, value }: Filter, world: W
   const rule = RULES[type]
   if (!rule) throw new Error(type)
   return rule(cell as never, compare, value as never, world)
+}
+
+/** The type of a field that is reached through a multi_lookup: its cell is the list of the values of the linked records. */
+const EACH = 'each '
+export const eachOf = (type: string) => EACH + type
+const OPPOSITES: Record<string, string> = { '!=': '=', is_empty: 'is_not_empty' }
+
+/** Through a multi_lookup a condition holds if it does for one linked record; two compares are the opposites of others (contract.md §9). */
+function holdsForOne(type: string, cells: unknown[], filter: Filter, world: World): boolean {
+  const opposite = OPPOSITES[filter.compare]
+  if (opposite) return !holdsForOne(type, cells, { ...filter, compare: opposite }, world)
+  return cells.some((cell) => holds(type, cell, filter, world))
 }
 
 /** Compares a cell that is not empty with a value. */
@@ -158,9 +182,14 @@ export function grouped(filters: Filter[]): Group {
 }
 
 export function matches(row: Row, tree: Group | Filter, types: Map<string, string>, world: World): boolean {
+  if ('column' in tree) {
+    const [type, cell] = [types.get(tree.column) ?? '', row[tree.column]]
+    if (type.startsWith(EACH)) return holdsForOne(type.slice(EACH.length), cell as unknown[], tree, world)
+    return holds(type, cell, tree, world)
+  }
   if ('all' in tree) return tree.all.every((part) => matches(row, part, types, world))
   if ('any' in tree) return tree.any.some((part) => matches(row, part, types, world))
-  return holds(types.get(tree.column) ?? '', row[tree.column], tree, world)
+  return !matches(row, tree.not, types, world)
 }
 
 const SEARCHED = new Set(['text', 'long_text', 'email', 'url', 'phone', 'select'])
@@ -177,7 +206,7 @@ function hasWord(text: string, word: string): boolean {
 }
 
 /** The sort key of a cell; null is smallest. */
-function sortKey(type: string, cell: unknown, { options }: World): string | number | null {
+export function sortKey(type: string, cell: unknown, { options }: World): string | number | null {
   if (type === 'checkbox') return cell === true ? 1 : 0
   if (cell === null) return null
   if (type === 'number') return cell as number
@@ -189,14 +218,16 @@ function sortKey(type: string, cell: unknown, { options }: World): string | numb
 
 /** Orders two rows; ties go by id in the direction of the last key. */
 export function compareRows(a: Row, b: Row, sorts: Sort[], world: World): number {
-  for (const { column, type, isDescending } of sorts) {
-    const difference = compareKeys(sortKey(type, a[column], world), sortKey(type, b[column], world))
+  for (const { column, type, isDescending, nulls } of sorts) {
+    const [left, right] = [sortKey(type, a[column], world), sortKey(type, b[column], world)]
+    const difference = compareKeys(left, right)
+    if (nulls && difference && (left === null || right === null)) return (left === null) === (nulls === 'first') ? -1 : 1
     if (difference) return isDescending ? -difference : difference
   }
   return sorts.at(-1)?.isDescending ? b.id - a.id : a.id - b.id
 }
 
-function compareKeys(left: string | number | null, right: string | number | null): number {
+export function compareKeys(left: string | number | null, right: string | number | null): number {
   if (left === right) return 0
   if (left === null) return -1
   if (right === null) return 1
@@ -224,8 +255,11 @@ export function groupsOf(
   )
 }
 
-function groupOf(cell: unknown, type: string, unit: string | undefined, { zone }: World): unknown {
+export function groupOf(cell: unknown, type: string, unit: string | undefined, { zone }: World): unknown {
   if (cell === null || (type !== 'date' && type !== 'datetime')) return cell
   const day = type === 'date' ? (cell as string) : localDate(cell as string, zone)
-  return unit === 'week' ? monday(day) : unit === 'month' ? firstOfMonth(day) : day
+  if (unit === 'week') return monday(day)
+  if (unit === 'month') return firstOfMonth(day)
+  if (unit === 'quarter') return firstOfMonth(months(firstOfMonth(day), -((Number(day.slice(5, 7)) - 1) % 3)))
+  return unit === 'year' ? `${day.slice(0, 4)}-01-01` : day
 }

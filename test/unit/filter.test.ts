@@ -1,12 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/platform/errors.ts'
-import { leavesOf, type ParsedCondition, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filters/parse.ts'
+import {
+  isAllOf,
+  leavesOf,
+  type ParsedCondition,
+  parseConditions,
+  parseFilters,
+  precedence,
+  type Tree,
+} from '../../src/views/filters/parse.ts'
 
 /** Returns the tree in infix form: `(a and b) or c`. */
 function spell(tree: Tree<ParsedCondition>): string {
-  if ('all' in tree) return tree.all.length === 1 ? spell(tree.all[0] as Tree<ParsedCondition>) : `(${tree.all.map(spell).join(' and ')})`
+  if (isAllOf(tree)) return tree.all.length === 1 ? spell(tree.all[0] as Tree<ParsedCondition>) : `(${tree.all.map(spell).join(' and ')})`
   if ('any' in tree) return `(${tree.any.map(spell).join(' or ')})`
+  if ('not' in tree) return `not ${spell(tree.not)}`
   return tree.column
 }
 
@@ -102,7 +111,8 @@ describe('AND binds tighter than OR', () => {
         }))
         filters[0] = { ...(filters[0] as (typeof filters)[0]), connector: 'AND' }
         const holds = (tree: Tree<ParsedCondition>): boolean =>
-          'all' in tree ? tree.all.every(holds) : 'any' in tree ? tree.any.some(holds) : (list[Number(tree.column)]?.[0] ?? false)
+          isAllOf(tree) ? tree.all.every(holds) : 'any' in tree ? tree.any.some(holds) : isTrue(tree as ParsedCondition)
+        const isTrue = ({ column }: ParsedCondition) => list[Number(column)]?.[0] ?? false
         const script = list
           .map(([value], index) => `${index === 0 ? '' : filters[index]?.connector === 'OR' ? ' || ' : ' && '}${value}`)
           .join('')
@@ -141,6 +151,35 @@ describe('groups', () => {
     expect(refusal(() => parseConditions({ filter: nested(6) })).message).toContain('must not be nested deeper than 5')
   })
 
+  test('a not counts as one of the five', () => {
+    const nested = (depth: number): object => (depth === 0 ? filter('a') : { not: nested(depth - 1) })
+    expect(spell(parseConditions({ filter: nested(5) }))).toBe('not not not not not a')
+    expect(refusal(() => parseConditions({ filter: nested(6) }))).toEqual({
+      message: expect.stringContaining('must not be nested deeper than 5'),
+      paths: ['filter.not.not.not.not.not'],
+    })
+  })
+
+  test('a filter may be one condition', () => {
+    expect(parseConditions({ filter: { field: 'a', compare: 'eq', value: 1 } })).toEqual({
+      all: [{ column: 'a', compare: '=', value: 1, path: ['filter'] }],
+    })
+  })
+
+  test('a condition with all is no group', () => {
+    const condition = { column: 'a', compare: '=', value: [1, 2], all: true }
+    expect(parseConditions({ filter: { any: [condition, { ...condition, all: false }] } })).toEqual({
+      all: [
+        {
+          any: [
+            { ...condition, path: ['filter', 'any', 0] },
+            { column: 'a', compare: '=', value: [1, 2], path: ['filter', 'any', 1] },
+          ],
+        },
+      ],
+    })
+  })
+
   test('may be empty', () => {
     expect(parseConditions({ filter: { any: [] } })).toEqual({ all: [{ any: [] }] })
   })
@@ -162,6 +201,14 @@ describe('invalid input is refused by name', () => {
     ['an unknown connector', [filter('a'), filter('b', 'XOR')], ['filters.1.connector']],
     ['an unknown key', [{ ...filter('a'), id: 3 }], ['filters.0.id']],
     ['too many', Array.from({ length: 201 }, () => filter('a')), ['filters']],
+    ['an empty list', [{ ...filter('a'), value: [] }], ['filters.0.value']],
+    ['a list of 201', [{ ...filter('a'), value: Array(201).fill(1) }], ['filters.0.value']],
+    ['a list with null', [{ ...filter('a'), value: [1, null] }], ['filters.0.value.1']],
+    ['a list beside another compare', [{ column: 'a', compare: '>', value: [1] }], ['filters.0.value']],
+    ['all beside !=', [{ column: 'a', compare: '!=', value: [1], all: true }], ['filters.0.all']],
+    ['all beside one value', [{ ...filter('a'), all: true }], ['filters.0.all']],
+    ['an all that is no boolean', [{ ...filter('a'), value: [1], all: 'true' }], ['filters.0.all']],
+    ['a not in filters', [{ not: filter('a') }], ['filters.0.not', 'filters.0.column']],
     ['ten thousand', Array.from({ length: 10_000 }, () => filter('a')), ['filters']],
   ])('%s', (_, filters, paths) => {
     expect(refusal(() => parseFilters(filters)).paths).toEqual(paths)
@@ -174,8 +221,15 @@ describe('invalid input is refused by name', () => {
     ['where with null', { where: { a: null } }, ['where.a']],
     ['where with an empty pair', { where: { a: [] } }, ['where.a.0']],
     ['a group that is an array', { filter: [] }, ['filter']],
-    ['a group that is a condition', { filter: filter('a') }, ['filter']],
+    ['a group that is an empty object', { filter: {} }, ['filter']],
+    ['a group that is a text', { filter: 'a = 1' }, ['filter']],
     ['a group with two keys', { filter: { all: [], any: [] } }, ['filter']],
+    ['a not beside a condition', { filter: { ...filter('a'), not: filter('b') } }, ['filter']],
+    ['a not of nothing', { filter: { not: {} } }, ['filter.not']],
+    ['a not of null', { filter: { not: null } }, ['filter']],
+    ['a not of null in a group', { filter: { all: [{ not: null }] } }, ['filter.all.0.not', 'filter.all.0.column']],
+    ['a not of a list', { filter: { not: [filter('a')] } }, ['filter.not']],
+    ['where with a list', { where: { a: ['=', [1, 2]] } }, ['where.a']],
     ['a group without a list', { filter: { all: {} } }, ['filter.all']],
     [
       'a bad condition deep in a group',

@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { join, recordsOf, sql } from '../../platform/database/database.ts'
 import { type PlanNode, planOf } from '../../platform/database/query-plan.ts'
 import { notFound } from '../../platform/errors.ts'
-import { wholeOrder } from '../../views/filters/order.ts'
+import { spellKey, wholeOrder } from '../../views/filters/order.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
 import { type CellTexts, present, selectTexts, type Values } from '../cells/present.ts'
@@ -27,7 +27,7 @@ export async function explainPage(context: Context, page: ResolvedPage, recordId
     me: { ...queryContext.me, name: context.actor.name },
     tokens: spellTokens(selection, queryContext),
     predicate: spellSelection(selection, queryContext),
-    order: wholeOrder(order).map(({ field, isDescending }) => ({ field: field.id, dir: isDescending ? 'D' : 'A' })),
+    order: wholeOrder(order).map(spellKey),
     indexes: await indexesOf(context, page),
     ...(record && { record }),
   }
@@ -68,27 +68,45 @@ async function explainRecord(
   const [values] = await present(db, queryContext.accountId, fields, [row], queryContext.lookups)
 
   const failing = new Set(leaves.filter((_, index) => !row['~held'][index]))
-  const { holds, failed } = judge(where, failing)
-  if (!holds) return { id: row.id, matches: false, failed: failed && described(failed, { ...values, id: row.id }) }
+  const { holds, reason } = judge(where, failing, false)
+  if (!holds) return { id: row.id, matches: false, failed: reason && described(reason, { ...values, id: row.id }) }
   const missing = words.find((_, index) => !row['~held'][leaves.length + index])
   if (missing === undefined) return { id: row.id, matches: true, failed: null }
   return { id: row.id, matches: false, failed: { column: null, compare: 'search', value: missing, actual: null } }
 }
 
-const described = ({ field, compare, value }: ResolvedCondition, values: Values) => ({
+/** A condition that decides, and whether it does so because it holds: an odd number of `not` stands around it. */
+interface Reason {
+  condition: ResolvedCondition
+  isNegated: boolean
+}
+
+const described = ({ condition: { field, compare, operand, value }, isNegated }: Reason, values: Values) => ({
   column: field.id,
   compare,
   ...(value !== undefined && { value }),
+  ...(operand.kind === 'list' && operand.isAll && { all: true as const }),
   actual: values[field.id],
+  ...(isNegated && { not: true as const }),
 })
 
-/** Whether the record meets the tree, and if not the first condition that fails; of an `any`, that of its first part. */
+/**
+ * Whether the record meets the tree, or with `isNegated` its opposite, and if not the first condition that decides so; of alternatives,
+ * that of the first.
+ */
 function judge(
   tree: Tree<ResolvedCondition>,
   failing: ReadonlySet<ResolvedCondition>,
-): { holds: boolean; failed: ResolvedCondition | null } {
-  if ('field' in tree) return failing.has(tree) ? { holds: false, failed: tree } : { holds: true, failed: null }
-  const parts = ('all' in tree ? tree.all : tree.any).map((part) => judge(part, failing))
-  const [ruled, fallback] = 'all' in tree ? [parts.find(({ holds }) => !holds), true] : [parts.find(({ holds }) => holds), false]
-  return ruled ?? { holds: fallback, failed: parts[0]?.failed ?? null }
+  isNegated: boolean,
+): { holds: boolean; reason: Reason | null } {
+  if ('not' in tree) return judge(tree.not, failing, !isNegated)
+  if ('field' in tree) {
+    const holds = failing.has(tree) === isNegated
+    return { holds, reason: holds ? null : { condition: tree, isNegated } }
+  }
+  const parts = ('all' in tree ? tree.all : tree.any).map((part) => judge(part, failing, isNegated))
+  // The opposite of an `all` is an `any` of the opposites.
+  const mustAll = 'all' in tree !== isNegated
+  const [ruled, fallback] = mustAll ? [parts.find(({ holds }) => !holds), true] : [parts.find(({ holds }) => holds), false]
+  return ruled ?? { holds: fallback, reason: parts[0]?.reason ?? null }
 }

@@ -1,6 +1,6 @@
 /** Checks a request against the fields of the table, its saved view and its caller. Every wrong input is refused here. */
 
-import { fieldsById, notAField } from '../../fields/by-id.ts'
+import { fieldNamed } from '../../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
 import { BoundedMap } from '../../platform/collections/bounded-map.ts'
@@ -8,10 +8,12 @@ import type { Context } from '../../platform/context.ts'
 import { AppError, badInput } from '../../platform/errors.ts'
 import { decodeCursor } from '../../platform/http/answers/cursor.ts'
 import { MAX_ID } from '../../platform/row-ids.ts'
+import type { WeekStart } from '../../platform/time/time.ts'
 import type { SecretKeys } from '../../settings.ts'
+import { withLinkedTables } from '../../tables/linked-tables.ts'
 import { resolveOrder, type Sort } from '../../views/filters/order.ts'
-import { isGiven, leavesOf, parseConditions, type Tree } from '../../views/filters/parse.ts'
-import { namesUnknownOption, type ResolvedCondition, resolveTree } from '../../views/filters/resolve-conditions.ts'
+import { type FilterTree, isGiven, leavesOf, mapLeaves, parseConditions, type Tree } from '../../views/filters/parse.ts'
+import { type ResolvedCondition, resolveTree, unknownOptions } from '../../views/filters/resolve-conditions.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
 import { withFoundUsers } from '../found-users.ts'
@@ -23,13 +25,15 @@ import type { ResolvedPage, ResolvedQuery, Selection, Walk } from './selection.t
  * Resolves a request for a page of records.
  * @throws AppError 400 naming each wrong input; 500 `View not found`, which api.md fixes for records/query
  */
-export async function resolvePage(context: Context, table: TableDef, input: RecordsQuery): Promise<ResolvedPage> {
+export async function resolvePage(context: Context, definition: TableDef, input: RecordsQuery): Promise<ResolvedPage> {
+  const table = await withLinkedTables(context.db, definition)
   const fields = chosenFields(table, input.fields)
   const viewNotFound = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
   const resolved = await resolveQuery(context, table, input, viewNotFound, fields)
   const walk = walkOf(resolved, input, context.settings.secretKeys)
   if (!input.explain && input.record_id != null) throw badInput('record_id', 'needs explain: true')
-  return { ...resolved, fields, limit: input.limit, offset: input.offset, walk, isCounted: input.count ?? false }
+  const { include, limit, offset } = input
+  return { ...resolved, fields, include, limit, offset, walk, isCounted: input.count ?? false }
 }
 
 /** Inputs that are ignored when a view is queried without append_filters. */
@@ -43,11 +47,12 @@ const IGNORED_WITH_VIEW = ['filters', 'where', 'filter', 'order_by', 'order_dir'
  */
 export async function resolveQuery(
   context: Context,
-  table: TableDef,
+  definition: TableDef,
   input: Narrowing & Partial<RecordsQuery>,
   viewNotFound: () => AppError,
   fields: readonly FieldDef[] = [],
 ): Promise<ResolvedQuery> {
+  const table = await withLinkedTables(context.db, definition)
   const saved = await viewOf(context, table, input.view_id, viewNotFound)
   const resolved = narrowedBy(context, table, input, saved, fields)
   return withFoundUsers(context.db, resolved)
@@ -75,14 +80,44 @@ function narrowedBy(
   }
 }
 
+/**
+ * Resolves conditions that a job has kept, with the time and the time zone of their request.
+ * @throws AppError 400 if the table has no such field any more, or it has another type
+ */
+export async function resolveKept(context: Context, definition: TableDef, kept: KeptConditions): Promise<ResolvedQuery> {
+  const table = await withLinkedTables(context.db, definition)
+  const where = resolveTree(
+    mapLeaves(kept.where, (condition) => ({ ...condition, path: ['where', condition.column] })),
+    table,
+  )
+  const resolved = inContext(context, { table, where, words: kept.words }, [], kept, [])
+  return withFoundUsers(context.db, { ...resolved, ignored: [], unknownOptions: [] })
+}
+
+/** Conditions of a request and its view, for a job. */
+export interface KeptConditions {
+  where: FilterTree
+  words: readonly string[]
+  weekStart: WeekStart
+}
+
+export const keptConditions = ({ selection: { where, words }, queryContext }: ResolvedQuery): KeptConditions => ({
+  where: mapLeaves(where, ({ field, compare, value, operand }) => ({
+    ...{ column: field.id, compare, ...(value !== undefined && { value }) },
+    ...(operand.kind === 'list' && operand.isAll && { all: true as const }),
+  })),
+  words,
+  weekStart: queryContext.moment.weekStart,
+})
+
 const unknownOptionsIn = (requested: Tree<ResolvedCondition>): string[] =>
-  leavesOf(requested).flatMap((condition) => (namesUnknownOption(condition) ? `${condition.field.id}=${condition.value}` : []))
+  leavesOf(requested).flatMap((condition) => unknownOptions(condition).map(({ value }) => `${condition.field.id}=${value}`))
 
 function inContext(
   { actor, now }: Context,
   selection: Selection,
   order: readonly Sort[],
-  saved: SavedQuery | undefined,
+  saved: Pick<SavedQuery, 'weekStart'> | undefined,
   fields: readonly FieldDef[],
 ): Omit<ResolvedQuery, 'ignored' | 'unknownOptions'> {
   const queryContext: QueryContext = {
@@ -118,7 +153,8 @@ const MAX_LISTS = 500
 /** The lists that were chosen lately. The same list is the same object, so that what is derived from it is found with it (memo.ts). */
 const lists = new BoundedMap<string, { table: TableDef; fields: readonly FieldDef[] }>(MAX_LISTS)
 
-function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
+/** The fields with these ids, or all without ids. @throws AppError 400 naming an id that no field has */
+export function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
   if (!ids?.length) return table.fields
   const name = `${table.id} ${JSON.stringify(ids)}`
   const known = lists.get(name)
@@ -129,10 +165,9 @@ function chosenFields(table: TableDef, ids: readonly string[] | null | undefined
 }
 
 function listed(table: TableDef, ids: readonly string[]): FieldDef[] {
-  const fields = fieldsById(table)
   const chosen = ids.map((id, index) => {
-    const field = fields.get(id)
-    if (!field) throw badInput(['fields', index], notAField(id))
+    const field = fieldNamed(table, id)
+    if (typeof field === 'string') throw badInput(['fields', index], field)
     return field
   })
   return [...new Set(chosen)]
@@ -145,7 +180,6 @@ function walkOf(
 ): Walk | undefined {
   if (cursor === undefined || cursor === null) return undefined
   if (offset > 0) throw badInput('offset', 'does not go with a cursor')
-  if (order.length > 1) throw badInput('order', 'must have one key to go with a cursor')
-  const fingerprint = queryFingerprint(selection, order[0], queryContext)
+  const fingerprint = queryFingerprint(selection, order, queryContext)
   return { fingerprint, after: decodeCursor(cursor, fingerprint, secretKeys) }
 }

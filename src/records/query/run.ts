@@ -12,9 +12,8 @@ import type { WrittenList } from '../../platform/http/answers/written-json.ts'
 import { totalOf } from '../../tables/row-counts.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
 import type { Row } from '../cells/present.ts'
-import type { Counted, Explanation, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
+import type { Counted, Explanation, RecordsQuery } from '../schema.ts'
 import { explainPage } from './explain.ts'
-import { countGroups } from './groups.ts'
 import { printCount } from './print.ts'
 import { readPage } from './read-page.ts'
 import { resolvePage, resolveQuery } from './resolve.ts'
@@ -60,12 +59,4 @@ export function count(context: Context, table: TableRef, asked: RecordsQuery): P
     const value = { ...(counted ?? { count: 0, total: 0 }), total_approx: false as const, restricted: isRestricted(resolved.selection) }
     return { value, ...noticesOf(resolved) }
   })
-}
-
-/**
- * Counts the records of each value of a field.
- * @throws AppError 400 naming each wrong input; 404 for an unknown view
- */
-export function groups(context: Context, table: TableRef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
-  return readWithDefinition(context, table, (definition) => countGroups(context, definition, input))
 }

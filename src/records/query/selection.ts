@@ -6,6 +6,7 @@ import type { PageEnd } from '../../platform/http/answers/cursor.ts'
 import type { Sort } from '../../views/filters/order.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
+import type { Included } from '../schema.ts'
 import type { SearchedWord } from './search-plan.ts'
 
 /** The conditions that a record has to meet. */
@@ -35,6 +36,8 @@ export const noticesOf = ({ ignored, unknownOptions }: ResolvedQuery) => ({ igno
 export interface ResolvedPage extends ResolvedQuery {
   /** The columns to read; `id` is always read. */
   fields: readonly FieldDef[]
+  /** What the rows show beside their fields. */
+  include: Included
   limit: number
   offset: number
   /** Present when the request pages by cursor. */

@@ -10,6 +10,7 @@ import type { TrailingRead } from '../../platform/database/statements/statement.
 import type { PageEnd } from '../../platform/http/answers/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { formsOf } from '../../platform/normal-forms.ts'
+import { isEmptyFirst } from '../../views/filters/order.ts'
 import { printAllByTrigrams, printPlace, printWindow, rowsToRead } from './print.ts'
 import { planSearch, type SearchPlan } from './search-plan.ts'
 import { isOfTexts } from './search-sql.ts'
@@ -89,9 +90,10 @@ async function readBeginning(
   let rows = await read(lastRows.get(context, name))
   if (!isFilled(rows, page) && known) rows = await read(known)
   if (!isFilled(rows, page)) {
-    const [end] = await db.read<PageEnd>(place, { signal })
+    const [found] = await db.read<{ id: number; key: string | null }>(place, { signal })
+    const end = found && { id: found.id, keys: [found.key] }
     if (end) ends.set(context, withValues(place), end)
-    if (!rows || end?.id !== known?.id || end?.key !== known?.key) rows = await read(end)
+    if (!rows || end?.id !== known?.id || end?.keys[0] !== known?.keys[0]) rows = await read(end)
   }
   // Few ask for the same page of a walk again.
   if (rows && isFilled(rows, page) && !page.walk?.after) lastRows.set(context, name, endAt(rows.length - 1, rows, page))
@@ -145,4 +147,4 @@ const shares = keptFor<number>(SHARE_KEPT_MS, MAX_SHARES)
 
 /** The words may be spread unevenly, in each order differently. */
 const nameOf = ({ selection: { table, words }, order: [sort] }: ResolvedPage) =>
-  `${table.id} ${sort?.field.id} ${sort?.isDescending} ${words.join(' ')}`
+  `${table.id} ${sort?.field.id} ${sort?.isDescending} ${sort && isEmptyFirst(sort)} ${words.join(' ')}`
