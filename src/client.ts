@@ -1,12 +1,33 @@
 /** The typed client of the API, for the frontend and for scripts. */
-import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink, type TRPCClient } from '@trpc/client'
+import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink, type TRPCClient, type TRPCLink } from '@trpc/client'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
+import { type CsvExport, exportCsv, type ImportCsv, type ImportTable, importCsv, importTable } from './csv/csv-requests.ts'
 import { FetchEventSource } from './events/event-source.ts'
+import { type DownloadOptions, download, type Transport } from './files/client/rest-call.ts'
 import { type UploadedContent, type UploadName, type UploadOptions, upload } from './files/client/upload-request.ts'
+import { withExactNumbers } from './records/client/exact-numbers.ts'
+import { explainingStaleSchema } from './records/client/stale-schema.ts'
+import type { ChangedData, DataOf, FilterOf, NewData } from './records/client/table-types.ts'
+import type { TypedCalls } from './records/client/typed-calls.ts'
 import type { AppRouter } from './router.ts'
+import type { ChangedTasks as Changed, DeletedTask, ListedTasks, TaskContext } from './tasks/lists/listed-tasks.ts'
 
-export type { AppRouter, UploadedContent, UploadName, UploadOptions }
-export type Client = TRPCClient<AppRouter> & { upload: Upload }
+export type { AppRouter, ChangedData, DataOf, DeletedTask, DownloadOptions, FilterOf, NewData, UploadedContent, UploadName, UploadOptions }
+
+type Inputs = inferRouterInputs<AppRouter>
+type Outputs = inferRouterOutputs<AppRouter>
+
+export type Task = Outputs['tasks']['create']
+/** A task in a list with `include: ['context']`. */
+export type TaskInContext = Task & TaskContext
+/** What `tasks.list` and `tasks.listOnRecord` answer with `updated_since`. A loop over its cursors has to name the type of a page. */
+export type ChangedTasks<Row = Task> = Changed<Row>
+
+type UntypedClient = ListedTasks<TRPCClient<AppRouter>, Task> & Transfers
+/** The client. With a `Schema`, which `npx gridpost-client types` writes, it knows the fields and views of its tables. */
+export type Client<Schema = unknown> = unknown extends Schema ? UntypedClient : TypedCalls<UntypedClient, Schema>
+
+type ExportConditions = Pick<Inputs['records']['query'], 'filters' | 'filter' | 'where' | 'search' | 'order' | 'order_by' | 'order_dir'>
 
 /** The part of a tree at a path such as `tasks.comments.upload`. */
 type At<Tree, Path extends string> = Path extends `${infer Head}.${infer Rest}`
@@ -25,79 +46,130 @@ type At<Tree, Path extends string> = Path extends `${infer Head}.${infer Rest}`
  */
 export type Upload = <Name extends UploadName>(
   name: Name,
-  input: Omit<At<inferRouterInputs<AppRouter>, Name>, 'name' | 'type' | 'data'>,
+  input: Omit<At<Inputs, Name>, 'name' | 'type' | 'data'>,
   file: UploadedContent,
   options?: UploadOptions,
-) => Promise<At<inferRouterOutputs<AppRouter>, Name>>
+) => Promise<At<Outputs, Name>>
+
+/** Files and bytes, which have no procedures. Each fails with TRPCClientError, as calls do. Downloads answer when their headers come. */
+export interface Transfers {
+  upload: Upload
+  importCsv: ImportCsv
+  importTable: ImportTable<Outputs['tables']['get']['fields'][number]>
+  /** The records of a table, or those of its view, as CSV. */
+  exportCsv(input: CsvExport<ExportConditions>, options?: DownloadOptions): Promise<Response>
+  /** The audit log as lines of JSON. */
+  exportAudit(filters?: Omit<Inputs['audit']['list'], 'limit' | 'cursor'>, options?: DownloadOptions): Promise<Response>
+  /** What is kept about a user, as a ZIP archive. */
+  exportUser(input: { user_id: number }, options?: DownloadOptions): Promise<Response>
+  /** The bytes of a file, by its `path`; with `w` a thumbnail of that width. `dropped` is for admins, who look before they restore it. */
+  downloadFile(input: { path: string; w?: 160 | 320 | 640 | 1280; dropped?: boolean }, options?: DownloadOptions): Promise<Response>
+  /** A mail as it was received (message/rfc822), by its `id` in `client.inbound.list`. */
+  downloadMail(input: { id: number }, options?: DownloadOptions): Promise<Response>
+  /** The message of a mail that was received (message/rfc822), by the id of its email_in comment; for admins. */
+  downloadRaw(input: { comment_id: number }, options?: DownloadOptions): Promise<Response>
+}
 
 export interface ClientOptions {
   /** The address of the service, such as https://gridpost.example.com. */
   baseUrl: string
   /** An API key. Without one, a browser sends its session cookie. */
   apiKey?: string
-  /** Sent with every request. */
-  headers?: Record<string, string>
+  /** Sent with every request. A function is asked each time. */
+  headers?: Record<string, string> | (() => Record<string, string>)
   fetch?: typeof globalThis.fetch
+  /** If true, a number with more digits than JavaScript keeps is answered as decimal text, which every number field takes back. */
+  exactNumbers?: boolean
 }
 
-/** Headers of a single call: `client.tasks.create.mutate(input, { context: { idempotencyKey } })`. */
-export interface CallContext {
+/** What a single call has of its own: `client.tasks.create.mutate(input, { context: { idempotencyKey } })`. */
+export type CallContext = {
   idempotencyKey?: string
-  /** The ETag of the version that the call may change; for another version it fails with 409. */
-  ifMatch?: string
+  /** The `version` that the call may change, or its ETag; for another version it fails with 409. */
+  ifMatch?: number | string
+  /** If true, the call is a request of its own: its answer waits for no other call, and an abort ends it at the service, too. */
+  alone?: boolean
 }
 
 /**
- * Creates a client. Calls made at the same time are sent as one request, except those with a context. Queries are sent by POST,
+ * Creates a client. Calls made at the same time are sent as one request, except those with a `CallContext`. Queries are sent by POST,
  * because a long filter does not fit into a URL. A subscription reconnects after a lost connection and resumes after its last event.
- * Errors are TRPCClientError, with the body of the REST error in `error.data`.
+ * Errors are TRPCClientError, with the body of the REST error in `error.data`. `createClient<Schema>({ baseUrl, apiKey })` knows the tables
+ * of the Schema.
  */
-export function createClient({ baseUrl, apiKey, headers = {}, fetch }: ClientOptions): Client {
+export function createClient<Schema = unknown>(options: ClientOptions): Client<NoInfer<Schema>> {
+  const { baseUrl, apiKey, headers = {}, fetch, exactNumbers = false } = options
   const base = baseUrl.replace(/\/+$/, '')
   const url = `${base}/trpc`
-  const clientHeaders: Record<string, string> = { ...headers, ...(apiKey && { authorization: `Bearer ${apiKey}` }) }
-  const send = (to: unknown, init: unknown) =>
-    (fetch ?? globalThis.fetch)(to as string, { ...(init as RequestInit), credentials: 'include' })
+  const ownHeaders = typeof headers === 'function' ? headers : () => headers
+  const clientHeaders = (): Record<string, string> => ({ ...ownHeaders(), ...(apiKey && { authorization: `Bearer ${apiKey}` }) })
+  const send = (to: unknown, init: unknown) => {
+    const sent = fetch ?? globalThis.fetch
+    return (exactNumbers ? withExactNumbers(sent) : sent)(to as string, { ...(init as RequestInit), credentials: 'include' })
+  }
   const calls = createTRPCClient<AppRouter>({
     links: [
+      explainingStaleSchema(base),
+      withLoginOnly,
       splitLink({
         condition: ({ type }) => type === 'subscription',
         true: httpSubscriptionLink({
           url,
           EventSource: FetchEventSource,
           eventSourceOptions: {
-            fetch: (to, init) => send(to, { ...init, headers: { ...clientHeaders, ...(init.headers as Record<string, string>) } }),
+            fetch: (to, init) => send(to, { ...init, headers: { ...clientHeaders(), ...(init.headers as Record<string, string>) } }),
           },
         }),
         false: splitLink({
           // A header applies to the whole request, so a call with headers of its own is not batched.
-          condition: ({ context }) => Object.keys(headersOf(context)).length > 0,
+          condition: ({ context }) => context.alone === true || Object.keys(headersOf(context)).length > 0,
           true: httpLink({
             url,
             methodOverride: 'POST',
             fetch: send,
-            headers: ({ op }) => ({ ...clientHeaders, ...headersOf(op.context) }),
+            headers: ({ op }) => ({ ...clientHeaders(), ...headersOf(op.context) }),
           }),
           false: httpBatchLink({ url, methodOverride: 'POST', maxItems: 50, fetch: send, headers: clientHeaders }),
         }),
       }),
     ],
   })
-  const uploadFile: Upload = (name, input, file, options = {}) =>
-    upload(
-      { baseUrl: base, headers: clientHeaders, fetch },
-      name,
-      input as Record<string, string | number>,
-      file,
-      options,
-    ) as Promise<never>
+  const transfers = transfersBy({ baseUrl: base, headers: clientHeaders, fetch })
   // The client is a proxy that takes every key for a part of a procedure's name.
-  return new Proxy(calls, { get: (target, key) => (key === 'upload' ? uploadFile : Reflect.get(target, key)) }) as Client
+  return new Proxy(calls, {
+    get: (target, key) => (Object.hasOwn(transfers, key) ? transfers[key as keyof Transfers] : Reflect.get(target, key)),
+  }) as unknown as Client<Schema>
+}
+
+function transfersBy(transport: Transport): Transfers {
+  return {
+    upload: (name, input, file, options = {}) => upload(transport, name, input, file, options) as Promise<never>,
+    importCsv: (input, file, options) => importCsv(transport, input, file, options) as Promise<never>,
+    importTable: (input, file, options) => importTable(transport, input, file, options) as Promise<never>,
+    exportCsv: (input, options) => exportCsv(transport, input, options),
+    exportAudit: (filters = {}, options = {}) => download(transport, '/api/audit/export.jsonl', filters, options),
+    exportUser: (input, options) => download(transport, '/api/user/{user_id}/export.zip', input, options),
+    downloadFile: (input, options) => download(transport, '/api/file/{path}', input, options),
+    downloadMail: (input, options) => download(transport, '/api/email/inbound/{id}/raw', input, options),
+    downloadRaw: (input, options) => download(transport, '/api/email/{comment_id}/raw', input, options),
+  }
+}
+
+/** A login takes an object that has more keys, such as a user of the demo, and sends the two that count. */
+const withLoginOnly: TRPCLink<AppRouter> =
+  () =>
+  ({ op, next }) =>
+    next(op.path === 'auth.login' ? { ...op, input: loginOf(op.input) } : op)
+
+function loginOf(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null) return input
+  const { email, password } = input as { email?: unknown; password?: unknown }
+  return { email, password }
 }
 
 function headersOf({ idempotencyKey, ifMatch }: CallContext): Record<string, string> {
   return {
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    ...(ifMatch !== undefined && { 'if-match': typeof ifMatch === 'number' ? `"${ifMatch}"` : ifMatch }),
   }
 }

@@ -1,20 +1,17 @@
 /** Tests the client as its users get it: packed, installed in an empty folder, compiled against, and run. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testApp } from './support/app.ts'
+import { type Installed, installClient } from './support/client-package.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
 const app = await testApp()
-let folder: string
-let packed: string[]
+let installed: Installed
 
 const CALLER = `import { TRPCClientError } from '@trpc/client'
 import { type AppRouter, type Client, createClient } from 'gridpost-client'
@@ -34,6 +31,13 @@ const title: string = task.title
 const { rows } = await client.records.query.query({ table_id: table.id, filters: [{ column: 'name', compare: '=', value: 'Harbour' }] })
 const [{ filter = { all: [] }, order } = {}] = (await client.views.list.query({ table_id: table.id })).rows
 const { rows: narrowed } = await client.records.query.query({ table_id: table.id, filter, order })
+const { rows: listed } = await client.tasks.listOnRecord.query({
+  table_id: table.id,
+  record_id: record.id,
+  updated_since: '2026-01-01 00:00:00',
+  include: ['context'],
+})
+const listedTitles = listed.map((row) => (row.deleted_at ? String(row.id) : [row.title, row.record_title].join(' of ')))
 const { promise: heard, resolve: hear } = Promise.withResolvers<number | undefined>()
 const subscription = client.events.subscribe(
   {},
@@ -59,8 +63,11 @@ const uploaded: [string, number, string][] = [...files, file].map(({ name, size,
 const refused = await client
   .upload('tasks.upload', { task_id: task.id }, { name: 'a', content: new Blob([]) })
   .catch((thrown: TRPCClientError<AppRouter>) => thrown.data?.code)
+const imported = await client.importCsv({ table_id: table.id }, 'Name\\nBay\\n')
+const exported = (await (await client.exportCsv({ table_id: table.id })).text()).split('\\r\\n').length
+const downloaded = await (await client.downloadFile({ path: file.path })).text()
 const error = await client.tasks.get.query({ task_id: 987_654 }).catch((thrown: TRPCClientError<AppRouter>) => thrown.data)
-console.log(JSON.stringify({ space: space.name, title, rows: [...rows, ...narrowed].map(({ name }) => name), isHeard, error, uploaded, sent: steps.at(-1), refused }))
+console.log(JSON.stringify({ space: space.name, title, listedTitles, rows: [...rows, ...narrowed].map(({ name }) => name), isHeard, imported, exported, downloaded, error, uploaded, sent: steps.at(-1), refused }))
 `
 
 const HEAD = "import { createClient } from 'gridpost-client'\nconst client = createClient({ baseUrl: 'http://localhost' })\n"
@@ -79,60 +86,65 @@ const MISTAKES: Record<string, string> = {
   'an upload without a name': "await client.upload('tasks.stage', {}, new Blob([]))",
   'an upload taken for another':
     "const { staged_token } = await client.upload('tasks.upload', { task_id: 1 }, new File([], 'a')); staged_token",
+  'a deleted task where none was asked for': 'console.log((await client.tasks.list.query({})).rows[0]?.deleted_at)',
+  'a title of a task that may be deleted': "console.log((await client.tasks.list.query({ updated_since: '2026-01-01' })).rows[0]?.title)",
+  'a name in the context where it was not asked for':
+    'console.log((await client.tasks.listOnRecord.query({ table_id: 1, record_id: 1 })).rows[0]?.table_name)',
+  'a started import taken for a finished one': "const { created } = await client.importCsv({ table_id: 1, async: true }, ''); created",
+  'an import without its table': "await client.importCsv({}, 'Name')",
+  'a thumbnail of a width that is not made': "await client.downloadFile({ path: 'a', w: 100 })",
   'a query called as a mutation': 'await client.tasks.get.mutate({ task_id: 1 })',
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gridpost-caller-'))
-  await run(process.execPath, [join(root, 'scripts/build-client.ts')], { cwd: root })
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder, join(root, 'dist/client')], { cwd: folder })
-  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }]
-  packed = files.map(({ path }) => path).sort()
-  await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}')
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--omit=peer', join(folder, filename)], { cwd: folder })
+  installed = await installClient()
 }, 120_000)
 
-afterAll(() => rm(folder, { recursive: true, force: true }))
-
-/** Compiles files in the caller's folder with the strictest options, and returns the errors, one per line. */
-async function compile(sources: Record<string, string>): Promise<string[]> {
-  for (const [name, text] of Object.entries(sources)) await writeFile(join(folder, name), text)
-  const options = ['--strict', '--target', 'ES2022', '--module', 'NodeNext', '--lib', 'ESNext,DOM', '--types', '', '--ignoreConfig']
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  return run(process.execPath, [tsc, '--singleThreaded', ...options, ...Object.keys(sources)], { cwd: folder }).then(
-    () => [],
-    (error: { stdout: string }) => error.stdout.split('\n').filter((line) => line.includes('error TS')),
-  )
-}
+afterAll(() => installed?.remove())
 
 describe('the client package', () => {
   test('contains the client and its types, and nothing of the server', async () => {
-    const upload = ['files/client/upload-request.d.ts', 'files/client/upload-request.js']
-    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', ...upload, 'package.json', 'router.d.ts'])
-    const inside = join(folder, 'node_modules/gridpost-client')
+    const both = (name: string) => [`${name}.d.ts`, `${name}.js`]
+    const command = ['command-line.js', 'declarations.js', 'exact-numbers.js', 'stale-schema.js', 'table-types.d.ts', 'typed-calls.d.ts']
+    expect(installed.packed).toEqual([
+      ...['README.md', ...both('client'), ...both('csv/csv-requests'), 'events/event-source.js'],
+      ...[...both('files/client/rest-call'), ...both('files/client/upload-request'), 'package.json'],
+      ...[...command, 'types-command.js'].map((name) => `records/client/${name}`),
+      'router.d.ts',
+      'tasks/lists/listed-tasks.d.ts',
+    ])
+    const inside = join(installed.folder, 'node_modules/gridpost-client')
     const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
     expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual([
+      './csv/csv-requests.js',
       './events/event-source.js',
+      './files/client/rest-call.js',
       './files/client/upload-request.js',
+      './records/client/exact-numbers.js',
+      './records/client/stale-schema.js',
       '@trpc/client',
     ])
     expect(modules(await readFile(join(inside, 'events/event-source.js'), 'utf8'))).toEqual([])
     const types = await readFile(join(inside, 'router.d.ts'), 'utf8')
     expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc', '@trpc/server/unstable-core-do-not-import'])
     expect(types).not.toMatch(/import\(|typeof |[Pp]risma|fastify|\bzod\b/)
-    expect((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')).sort()).toEqual([
+    expect((await readdir(join(installed.folder, 'node_modules'))).filter((name) => !name.startsWith('.')).sort()).toEqual([
       '@trpc',
       'gridpost-client',
     ])
   })
 
   test('has a real type for every input and output', async () => {
-    expect(await readFile(join(folder, 'node_modules/gridpost-client/router.d.ts'), 'utf8')).not.toMatch(/(input|output): (any|unknown)\b/)
+    expect(await readFile(join(installed.folder, 'node_modules/gridpost-client/router.d.ts'), 'utf8')).not.toMatch(
+      /(input|output): (any|unknown)\b/,
+    )
   })
 
   test('does not compile input that the service refuses, and names the line', async () => {
     const fileOf = (name: string) => `${name.replaceAll(' ', '-')}.ts`
-    const errors = await compile(Object.fromEntries(Object.entries(MISTAKES).map(([name, line]) => [fileOf(name), `${HEAD}${line}\n`])))
+    const errors = await installed.compile(
+      Object.fromEntries(Object.entries(MISTAKES).map(([name, line]) => [fileOf(name), `${HEAD}${line}\n`])),
+    )
     for (const name of Object.keys(MISTAKES))
       expect(
         errors.filter((error) => error.startsWith(`${fileOf(name)}(3,`)),
@@ -142,14 +154,18 @@ describe('the client package', () => {
   })
 
   test('compiles correct code, and calls the running service', async () => {
-    expect(await compile({ 'caller.ts': CALLER })).toEqual([])
+    expect(await installed.compile({ 'caller.ts': CALLER })).toEqual([])
     const { keys } = await app.account()
-    const { stdout } = await run(process.execPath, [join(folder, 'caller.js'), app.url, keys.account], { cwd: folder })
+    const { stdout } = await run(process.execPath, [join(installed.folder, 'caller.js'), app.url, keys.account], { cwd: installed.folder })
     expect(JSON.parse(stdout)).toEqual({
       space: 'Made by the package',
       title: 'Call them',
+      listedTitles: ['Call them of Harbour'],
       rows: ['Harbour', 'Harbour'],
       isHeard: true,
+      imported: { created: 1, change_id: expect.any(Number) },
+      exported: 4,
+      downloaded: 'hello',
       uploaded: [
         ['a.bin', 5_000_000, 'application/octet-stream'],
         ['ä.txt', 5, 'text/plain; charset=utf-8'],
@@ -195,10 +211,10 @@ describe.skipIf(isMissing)(
     let browser: BrowserContext
     beforeAll(async () => {
       const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update']
-      browser = await chromium.launchPersistentContext(join(folder, 'browser'), { executablePath: CHROMIUM, args: flags })
+      browser = await chromium.launchPersistentContext(join(installed.folder, 'browser'), { executablePath: CHROMIUM, args: flags })
       // The packages as npm installed them, at addresses of the service.
       await browser.route('**/modules/**', async (route) => {
-        const path = join(folder, 'node_modules', new URL(route.request().url()).pathname.replace('/modules/', ''))
+        const path = join(installed.folder, 'node_modules', new URL(route.request().url()).pathname.replace('/modules/', ''))
         await route.fulfill({ contentType: 'text/javascript', body: await readFile(path) })
       })
       const imports = { 'gridpost-client': '/modules/gridpost-client/client.js', ...(await trpcModules()) }
@@ -211,7 +227,7 @@ describe.skipIf(isMissing)(
     async function trpcModules(): Promise<Record<string, string>> {
       const modules: Record<string, string> = {}
       for (const name of ['@trpc/client', '@trpc/server']) {
-        const { exports } = JSON.parse(await readFile(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as {
+        const { exports } = JSON.parse(await readFile(join(installed.folder, 'node_modules', name, 'package.json'), 'utf8')) as {
           exports: Record<string, { import?: { default?: string } }>
         }
         for (const [path, { import: source }] of Object.entries(exports))

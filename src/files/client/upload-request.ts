@@ -3,18 +3,29 @@
  * Node, so it imports nothing of the server.
  */
 import { TRPCClientError } from '@trpc/client'
+import { type Answer, addressOf, type Input, resultOf, type Transport } from './rest-call.ts'
 
 /** The bytes of a file. A stream is read once: Node's (`createReadStream`), the web's (`response.body`), or any iterable of bytes. */
 export type FileContent = Blob | ArrayBuffer | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** A file with its name, such as the `File` of a browser's file input. */
-export type UploadedContent = File | { name: string; type?: string | undefined; content: FileContent; size?: number | undefined }
+/** Bytes with what is known of them. */
+export interface Content {
+  content: FileContent
+  type?: string | undefined
+  size?: number | undefined
+}
 
-export interface UploadOptions {
+/** A file with its name, such as the `File` of a browser's file input. */
+export type UploadedContent = File | (Content & { name: string })
+
+export interface TransferOptions {
   /** Called while the bytes are sent, and a last time when all of them have been. `total` is null for a stream of unknown size. */
   onProgress?: (progress: { sent: number; total: number | null }) => void
   /** Ends the upload. Nothing of it is kept. */
   signal?: AbortSignal
+}
+
+export interface UploadOptions extends TransferOptions {
   /** The same upload with the same key within a day is stored once. */
   idempotencyKey?: string
 }
@@ -30,38 +41,54 @@ export const UPLOAD_PATHS = {
 } as const
 export type UploadName = keyof typeof UPLOAD_PATHS
 
-interface Transport {
-  baseUrl: string
-  headers: Record<string, string>
-  /** By default the `fetch` of the environment. */
-  fetch: typeof globalThis.fetch | undefined
-}
-
 /**
  * Uploads a file.
  * @returns the answer of the procedure: a list as `rows`
  * @throws TRPCClientError with the body of the error in `data`; without `data` if the upload was aborted or the service did not answer
  */
-export async function upload(
-  { baseUrl, headers, fetch }: Transport,
+export function upload(
+  transport: Transport,
   name: UploadName,
-  input: Record<string, string | number>,
+  input: Input,
   file: UploadedContent,
-  { onProgress, signal, idempotencyKey }: UploadOptions,
+  { idempotencyKey, ...options }: UploadOptions,
+): Promise<unknown> {
+  return sendBytes(transport, { method: 'PUT', path: UPLOAD_PATHS[name], input }, file, options, () => ({
+    'content-type': typeOf(file) || 'application/octet-stream',
+    'content-disposition': `attachment; filename*=UTF-8''${encodeName(file.name)}`,
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  }))
+}
+
+/** The media type of a file, or '' if it has none. */
+export function typeOf(file: FileContent | Content): string {
+  const content = contentOf(file)
+  return ('content' in file && file.type) || (content instanceof Blob && content.type) || ''
+}
+
+const contentOf = (file: FileContent | Content): FileContent => ('content' in file ? file.content : file)
+
+/**
+ * Sends bytes as the body of a request.
+ * @param headersOf the headers of the request; a name that cannot be sent fails as the request does
+ * @throws as `upload`
+ */
+export async function sendBytes(
+  { baseUrl, headers, fetch }: Transport,
+  { method, path, input }: { method: 'PUT' | 'POST'; path: string; input: Input },
+  file: FileContent | Content,
+  { onProgress, signal }: TransferOptions,
+  headersOf: () => Record<string, string>,
 ): Promise<unknown> {
   try {
     signal?.throwIfAborted()
-    const { content, size, type } = 'content' in file ? file : { content: file, size: file.size, type: file.type }
+    const content = contentOf(file)
     const sending: Sending = {
-      url: baseUrl + locationOf(name, input),
-      headers: {
-        ...headers,
-        'content-type': type || (content instanceof Blob && content.type) || 'application/octet-stream',
-        'content-disposition': `attachment; filename*=UTF-8''${encodeName(file.name)}`,
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      },
+      method,
+      url: baseUrl + addressOf(path, input),
+      headers: { ...headers(), ...headersOf() },
       content,
-      total: isWhole(content) ? sizeOf(content) : (size ?? null),
+      total: isWhole(content) ? sizeOf(content) : (('content' in file ? file.size : undefined) ?? null),
       onProgress,
       signal,
     }
@@ -74,28 +101,13 @@ export async function upload(
 }
 
 interface Sending {
+  method: 'PUT' | 'POST'
   url: string
   headers: Record<string, string>
   content: FileContent
   total: number | null
   onProgress: UploadOptions['onProgress'] | undefined
   signal: AbortSignal | undefined
-}
-
-interface Answer {
-  status: number
-  text: string
-}
-
-function locationOf(name: UploadName, input: Record<string, string | number>): string {
-  const query = new URLSearchParams()
-  let path: string = UPLOAD_PATHS[name]
-  for (const [key, value] of Object.entries(input)) {
-    const place = `{${key}}`
-    if (path.includes(place)) path = path.replace(place, encodeURIComponent(value))
-    else query.set(key, String(value))
-  }
-  return query.size ? `${path}?${query}` : path
 }
 
 /** The value of `filename*` (RFC 8187). @throws URIError for half a surrogate pair */
@@ -108,11 +120,11 @@ const encodeName = (name: string): string =>
 const sendsStreams = 'process' in globalThis && !('document' in globalThis)
 
 async function byFetch(sending: Sending, fetch: typeof globalThis.fetch): Promise<Answer> {
-  const { url, headers, content, total, onProgress, signal } = sending
+  const { method, url, headers, content, total, onProgress, signal } = sending
   const chunks = sendsStreams && (onProgress || !isWhole(content)) ? chunksOf(content) : undefined
   try {
     const response = await fetch(url, {
-      method: 'PUT',
+      method,
       credentials: 'include',
       headers: { ...headers, ...(chunks && total !== null && { 'content-length': String(total) }) },
       body: chunks ? streamOf(chunks, sending) : await asBody(content),
@@ -197,7 +209,7 @@ interface BrowserRequest {
 /** Browsers report the progress of an upload only through this class, which Node and service workers do not have. */
 const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => BrowserRequest }
 
-async function byXhr(request: BrowserRequest, { url, headers, content, onProgress, signal }: Sending): Promise<Answer> {
+async function byXhr(request: BrowserRequest, { method, url, headers, content, onProgress, signal }: Sending): Promise<Answer> {
   const body = await asBody(content)
   signal?.throwIfAborted()
   return new Promise((resolve, reject) => {
@@ -205,7 +217,7 @@ async function byXhr(request: BrowserRequest, { url, headers, content, onProgres
       request.abort()
       reject(signal?.reason)
     }
-    request.open('PUT', url)
+    request.open(method, url)
     request.withCredentials = true
     for (const [key, value] of Object.entries(headers)) request.setRequestHeader(key, value)
     request.upload.onprogress = ({ loaded, total }) => onProgress?.({ sent: loaded, total })
@@ -216,26 +228,3 @@ async function byXhr(request: BrowserRequest, { url, headers, content, onProgres
     request.send(body)
   })
 }
-
-// ── answers ─────────────────────────────────────────────────────────────────
-
-/** Returns the answer of a success. @throws TRPCClientError with the REST error in the form of an RPC error */
-function resultOf({ status, text }: Answer): unknown {
-  const body = parsed(text)
-  if (body === undefined || (status >= 300 && !('code' in body))) throw new Error(`The upload was answered with status ${status}`)
-  if (status < 300) return Array.isArray(body) ? { rows: body } : body
-  const { message, ...rest } = body as { message: string }
-  throw TRPCClientError.from({ error: { message, code: rpcCode(status), data: { message, httpStatus: status, ...rest } } })
-}
-
-function parsed(text: string): object | undefined {
-  try {
-    const body = JSON.parse(text) as unknown
-    return typeof body === 'object' && body !== null ? body : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The code of JSON-RPC that tRPC has for a status. */
-const rpcCode = (status: number): number => (status === 400 ? -32_600 : status < 500 ? -31_600 - status : -32_603)
