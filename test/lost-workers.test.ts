@@ -75,8 +75,8 @@ test('goes on with the conversion of a killed worker within a minute', async () 
   const first = await startWorker('first')
   const { body } = await as.post(`${table.path}/field/cell/changeType`, { type: 'number' })
   const job = async () => (await as.get(`/api/job/${body.job_id}`)).body
-  // The worker may also wait for a moment before it converts, for a vacuum of the new table.
-  await expect.poll(async () => [(await lockWaits()).length, (await job()).state]).toEqual([1, 'running'])
+  // The worker may also wait for a moment before the first batch, for a vacuum of the new table, when the check has counted the records.
+  await expect.poll(async () => (await lockWaits()).map(({ query }) => query.includes('last_id'))).toEqual([true])
   await first.kill()
   await locker.end()
   const { done } = await job()

@@ -26,6 +26,11 @@ const service = await startProcesses({
 afterAll(endAll)
 const [one, other] = await service.both()
 
+/** While there is no user yet: the link that the first process has printed, used in the other one. */
+const links = service.output().match(/http:\S+\/setup#\S+/g) ?? []
+const owner = { name: 'Ada', email: 'first@owner.example', password: 'correct horse battery' }
+const setUp = await other.send('POST', '/api/auth/setup', { body: { token: links[0]?.split('#')[1], ...owner } })
+
 /** Sends the request by turns to both processes. A window of limits ends with the minute, so it is all done again if the minute has changed. */
 async function inOneMinute(times: number, send: (connection: Connection, turn: number) => Promise<Received>): Promise<Received[]> {
   const minute = Math.floor(Date.now() / 60_000)
@@ -43,6 +48,13 @@ test('answers requests in two processes, each of which says which one it is in i
   expect(one.process()).not.toBe(other.process())
   expect(service.output()).toContain('Requests are answered by 2 processes\n')
   expect(service.pids()).toHaveLength(2)
+})
+
+test('prints one link for the first owner, which every process accepts', async () => {
+  expect(links).toHaveLength(1)
+  expect([setUp.status, setUp.body]).toEqual([200, expect.objectContaining({ email: owner.email, is_owner: true })])
+  const again = await one.send('POST', '/api/auth/setup', { body: { token: links[0]?.split('#')[1], ...owner } })
+  expect(again.status).toBe(409)
 })
 
 let account = await app.account()

@@ -59,8 +59,9 @@ describe('a record', () => {
     expect(made.body).toMatchObject({ title: 'Acme', data: shown, created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/) })
     expect(made.headers.get('etag')).toBe('"1"')
     const read = await as.get(`${table.path}/record/${made.body.id}/get`)
-    expect(read.body).toEqual(made.body)
-    expect(await as.rpc.records.get.query({ table_id: table.id, record_id: made.body.id })).toEqual(made.body)
+    const { change_id: _, ...record } = made.body
+    expect(read.body).toEqual(record)
+    expect(await as.rpc.records.get.query({ table_id: table.id, record_id: made.body.id })).toEqual(record)
     const again = await as.rpc.records.update.mutate({ table_id: table.id, record_id: made.body.id, data: read.body.data })
     expect(again.data).toEqual(shown)
   })
@@ -161,7 +162,7 @@ describe('a record', () => {
     const second = await as.post(`/api/table/${table.other}/records/create`, { data: { name: 'Second' } })
     const data = { lookup: table.target, multi_lookup: [table.target, second.body.id] }
     const { body } = await as.post(`${table.path}/records/create`, { data })
-    expect((await as.post(`/api/table/${table.other}/record/${table.target}/delete`)).body).toEqual({ ok: true })
+    expect((await as.post(`/api/table/${table.other}/record/${table.target}/delete`)).body).toMatchObject({ ok: true })
     const read = await as.get(`${table.path}/record/${body.id}/get`)
     expect(read.body.data).toMatchObject({ lookup: null, multi_lookup: [{ id: second.body.id, title: 'Second' }] })
     expect((await app.as(account.admin).post(`/api/table/${table.other}/delete`)).status).toBe(200)
@@ -201,7 +202,7 @@ describe('a record', () => {
     expect([first.status, first.headers.get('etag')]).toEqual([200, '"2"'])
     const stale = await as.post(path, { data: { text: 'three' } }, { 'if-match': '"1"' })
     expect(stale.status).toBe(409)
-    expect(stale.body.current).toEqual(first.body)
+    expect({ ...stale.body.current, change_id: first.body.change_id }).toEqual(first.body)
     expect((await as.post(path, { data: {} }, { 'if-match': '"1"' })).status).toBe(409)
     const race = await Promise.all(['a', 'b', 'c', 'd'].map((text) => as.post(path, { data: { text } }, { 'if-match': '"2"' })))
     expect(race.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
@@ -222,10 +223,26 @@ describe('a record', () => {
       expect([answer.status, answer.headers.get('etag'), answer.body]).toEqual([
         200,
         '"2"',
-        { ...first.body, updated_at: '2026-01-01 00:00:00' },
+        { ...first.body, updated_at: '2026-01-01 00:00:00', change_id: null },
       ])
     }
     expect((await as.post(path, { data: { text: 'one' } }, { 'if-match': '"2"' })).headers.get('etag')).toBe('"3"')
+  })
+
+  test('keeps its version if an empty checkbox becomes false, or one that is false is emptied, alone or in a batch', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    const as = app.as(account.member)
+    const made = await as.post(`${table.path}/records/create_batch`, { records: [{ data: {} }, { data: { checkbox: false } }] })
+    for (const { id } of made.body)
+      for (const checkbox of [false, null, false]) {
+        const one = await as.post(`${table.path}/record/${id}/update`, { data: { checkbox } })
+        const [batched] = (await as.post(`${table.path}/records/update_batch`, { records: [{ id, data: { checkbox } }] })).body
+        expect([one.body, batched]).toMatchObject(Array(2).fill({ version: 1, data: { checkbox: false } }))
+      }
+    const [{ id }] = made.body
+    expect((await as.post(`${table.path}/record/${id}/update`, { data: { checkbox: true } })).body.version).toBe(2)
+    expect((await as.post(`${table.path}/record/${id}/update`, { data: { checkbox: null } })).body).toMatchObject({ version: 3 })
   })
 
   test('has an admin-only field that members read and admins write', async () => {

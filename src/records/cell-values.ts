@@ -46,16 +46,35 @@ function elementText(value: unknown): string {
 }
 const IS_ESCAPED = /["\\]/
 
+/** The values as a parameter of an array type. @param type of its elements */
+export const arrayOf = (values: readonly unknown[], type: Sql): Sql => sql`${arrayText(values)}::${type}[]`
+
+/** The cells of the field as an array, whose elements `unnestedCell` brings to the type of the column. */
+export const cellArray = (field: FieldDef, cells: readonly unknown[]): Sql =>
+  arrayOf(cells, isMultiple(field.type) ? raw('text') : typeOf(field))
+
 /** The rows `x` of arrays from `cellArrays`, with their numbers in `"#"`. */
 export function unnestedRows(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
-  const arrays = own.map(
-    (field, index) => sql`${arrayText(columns[index] ?? [])}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`,
-  )
+  const arrays = own.map((field, index) => cellArray(field, columns[index] ?? []))
   const names = [...own.map(({ id }) => ident(id)), ident('#')]
-  if (!own.length) return sql`unnest(${arrayText(columns[0] ?? [])}::int[]) as x (${join(names)})`
+  if (!own.length) return sql`unnest(${arrayOf(columns[0] ?? [], raw('int'))}) as x (${join(names)})`
   return sql`unnest(${join(arrays)}) with ordinality as x (${join(names)})`
 }
 
 /** A cell of a row `x`, in the type of its column. */
 export const unnestedCell = (field: FieldDef): Sql =>
   isMultiple(field.type) ? sql`x.${ident(field.id)}::${typeOf(field)}` : sql`x.${ident(field.id)}`
+
+/**
+ * What an update makes of a cell: the present one stays where the given one reads the same, such as false in an empty checkbox, so that
+ * the record counts as unchanged.
+ */
+export function nextCell(field: FieldDef, present: Sql, given: Sql): Sql {
+  const { sort } = TYPES[field.type]
+  if (!sort?.isNeverEmpty) return given
+  const [was, is] = [present, given].map((cell) => sort.key(field, cell, NO_CONTEXT)) as [Sql, Sql]
+  return sql`case when ${was} = ${is} then ${present} else ${given} end`
+}
+
+/** A key that is never empty depends on the cell alone. */
+const NO_CONTEXT = { lookups: new Map(), accountId: 0 }

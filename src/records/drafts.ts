@@ -17,6 +17,9 @@ export interface RecordDraft {
 /** Cells by field id; a field without a value in the request has no entry. */
 export type Cells = Map<string, Cell>
 
+/** The fields whose values are numbers of JSON, which most clients have read as doubles before. */
+export const doublesIn = (data: RecordDraft['data']): string[] => Object.keys(data).filter((id) => typeof data[id] === 'number')
+
 /** The most issues in an answer. A batch could have hundreds of thousands. */
 export const MAX_ISSUES = 100
 

@@ -9,6 +9,7 @@ import { type Database, join, sql } from '../platform/database/database.ts'
 import { labelled } from '../platform/database/statements/statement.ts'
 import { choose } from '../tables/elsewhere/choice.ts'
 import { leavesOf } from '../views/filters/parse.ts'
+import { conditionOnLinked } from './query/condition-sql.ts'
 import type { ResolvedQuery } from './query/selection.ts'
 
 /** The query with the users that its conditions and its order need, if its statement cannot read them. */
@@ -44,7 +45,8 @@ async function idsMeant(db: Database, { selection, queryContext }: ResolvedQuery
 
 /** The conditions that name users by something other than their id, each with the statement that finds the users. */
 function conditionsOf({ where }: ResolvedQuery['selection'], queryContext: QueryContext) {
-  return leavesOf(where).flatMap((condition) => {
+  return leavesOf(where).flatMap((leaf) => {
+    const condition = leaf.field.link ? conditionOnLinked(leaf) : leaf
     const { field, compare } = condition
     const select = needsNoValue(compare) ? null : TYPES[field.type].usersMeant?.(condition, queryContext)
     return select ? [{ condition, select }] : []

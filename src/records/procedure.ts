@@ -2,8 +2,18 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import type { TextKey } from '../platform/access/access-statement.ts'
-import type { Callers, Resource } from '../platform/access/authorize.ts'
-import { type RecordRow, recordAlone, recordOfTable, recordResource, recordRest, tableOf } from '../platform/access/resources.ts'
+import { type Callers, callers, type Resource } from '../platform/access/authorize.ts'
+import {
+  type RecordRow,
+  recordAlone,
+  recordOfTable,
+  recordResource,
+  recordRest,
+  roleOf,
+  tableOf,
+  tableResource,
+  withRule,
+} from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { constant } from '../platform/database/prepare.ts'
@@ -53,3 +63,28 @@ export const shownRecordProcedure = (allowed: Callers) =>
     record: { id: row.record_id, version: row.record_version },
     shown: row.shown_version === row.table_version ? row.shown : undefined,
   }))
+
+/** For lists of what was deleted, which only who may delete and restore sees, with a read-only key as well. */
+export const deletedProcedure = resourceProcedure(
+  withRule(tableResource, ({ member_role }, actor) => roleOf(actor, member_role) !== 'viewer'),
+  'read',
+  callers.any,
+  {},
+  (row, actor) => ({ table: tableOf(row, actor) }),
+)
+
+/** A record that is deleted, or one that is not: then it is read as if it was on another server, after the statement. */
+const restorableResource: Resource<RecordRow> = {
+  ids: recordResource.ids,
+  select: (ids) => sql`
+    select f.*, ${ids.record_id ?? null}::int as record_id, d.version as record_version, d.record_id is null as is_elsewhere
+    from (${tableResource.select(ids, null)}) f
+      left join deleted_records d on d.table_id = f.table_id and d.record_id = ${ids.record_id ?? null}::int`,
+  readUnread: async (row, db) => recordResource.readUnread?.(row, db) ?? row,
+  check: recordResource.check,
+}
+
+/** For procedures on a deleted record. */
+export const restorableProcedure = resourceProcedure(restorableResource, 'write', callers.any, {}, (row, actor) => ({
+  table: tableOf(row, actor),
+}))

@@ -1,34 +1,51 @@
 /** Single records and batches: reading, creating, updating and deleting them. */
-import { audit } from '../audit/log.ts'
-import { ownFields, type TableDef, titleField } from '../fields/definition.ts'
+import type { TableDef } from '../fields/definition.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { recordsOf, sql } from '../platform/database/database.ts'
 import { notFound, stale } from '../platform/errors.ts'
-import type { List } from '../platform/http/answers/written-json.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
-import { recordsDeleted } from '../tables/cascade.ts'
 import { withdrawForCells } from '../tables/cells/lossy-change.ts'
 import { enqueueIndexingAfterGrowth, FEW_RECORDS } from '../tables/indexing.ts'
-import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
+import { readWithDefinition, STALE, writeWithDefinition } from '../tables/with-definition.ts'
+import { readBadges } from './badges.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
-import { valuesOf } from './cells/present.ts'
-import { type Cells, type RecordDraft, readDrafts } from './drafts.ts'
-import { changeBy, insertRow, insertRows, readRow } from './rows.ts'
-import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
-import type { StoredRow } from './stored-row.ts'
+import { removeRecords } from './deleted/remove.ts'
+import { type Cells, doublesIn, type RecordDraft, readDrafts } from './drafts.ts'
+import { CHANGE_ID, changeIdOf } from './history/entries.ts'
+import { changeBy, insertRow, insertRows, readRow, recordOf } from './rows.ts'
+import type {
+  ChangedList,
+  ChangedOk,
+  ChangedRecord,
+  DataRecord,
+  DeletedRecords,
+  NewRecord,
+  RecordBatch,
+  RecordQuery,
+  RecordUpdate,
+} from './schema.ts'
+import type { BulkChange, StoredRow } from './stored-row.ts'
 
 /**
  * @param shown what the statement that authorised the request has read of it (procedure.ts)
  * @throws AppError 404 if the record has just been deleted
  */
-export function get(context: Context, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<Answer<DataRecord>> {
+export function get(
+  context: Context,
+  table: TableRef,
+  record: RecordRef,
+  { include }: RecordQuery,
+  shown?: StoredRow,
+): Promise<Answer<DataRecord>> {
   return readWithDefinition(context, table, async (definition) => {
     const read = definition.version === table.version ? shown : undefined
     const row = read ?? (await readRow(context.db, definition, record.id))
     if (!row) throw notFound('Record')
-    return answerOf(definition, row)
+    const answer = answerOf(definition, row)
+    if (!include.has('badges')) return answer
+    const badges = (await readBadges(context, table.id, [record.id])).get(record.id)
+    return { ...answer, value: { ...answer.value, badges } }
   })
 }
 
@@ -36,26 +53,27 @@ export function get(context: Context, table: TableRef, record: RecordRef, shown?
  * Creates a record, in one statement unless it refers to files.
  * @throws AppError 400 naming each invalid cell; 403 for a field that only admins may write
  */
-export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<Answer<DataRecord>> {
-  return withDefinition<Answer<DataRecord>>(context, table, async (definition) => {
+export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<Answer<ChangedRecord>> {
+  return writeWithDefinition<Answer<ChangedRecord>>(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: true }, [{ data, path: ['data'] }])
     const row = await insertCells(context, definition, [cells], () => insertRow(context.db, definition, cells, changeBy(context)))
-    return row ? answerOf(definition, row) : STALE
+    return row ? changedAnswer(definition, row) : STALE
   })
 }
 
 /** Creates all records or none, in one statement, and returns them in the order of the request. */
-export async function createBatch(context: Context, table: TableRef, { records }: RecordBatch): Promise<List<DataRecord>> {
-  if (!records.length) return { rows: [] }
+export async function createBatch(context: Context, table: TableRef, { records }: RecordBatch): Promise<ChangedList<DataRecord>> {
+  if (!records.length) return { rows: [], change_id: null }
   const drafts = records.map(({ data }, index): RecordDraft => ({ data, path: ['records', index, 'data'] }))
-  const rows = await withDefinition<DataRecord[]>(context, table, async (definition) => {
+  const answer = await writeWithDefinition<ChangedList<DataRecord>>(context, table, async (definition) => {
     const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
     const inserted = await insertCells(context, definition, cells, () => insertRows(context.db, definition, cells, changeBy(context)))
-    return inserted ? inserted.map((row) => recordOf(definition, row)) : STALE
+    return inserted ? { rows: inserted.map((row) => recordOf(definition, row)), change_id: changeIdOf(inserted) } : STALE
   })
+  const { rows } = answer
   const [first = 0, last = 0] = [rows[0]?.id, rows.at(-1)?.id]
   if (stepOf(last) > stepOf(first - 1)) await enqueueIndexingAfterGrowth(context, table.id)
-  return { rows }
+  return answer
 }
 
 /**
@@ -93,55 +111,47 @@ export async function update(
   record: RecordRef,
   { data }: RecordUpdate,
   ifMatch?: IfMatch,
-): Promise<Answer<DataRecord>> {
+): Promise<Answer<ChangedRecord>> {
   const { db } = context
-  return withDefinition<Answer<DataRecord>>(context, table, async (definition) => {
+  return writeWithDefinition<Answer<ChangedRecord>>(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
     if (await withdrawForCells(context, definition, [cells])) return STALE
-    const doubles = [...cells.keys()].filter((id) => typeof data[id] === 'number')
-    const changed = cells.size ? await updateCells(context, definition, record.id, cells, { ifMatch, doubles }) : undefined
-    if (changed) return answerOf(definition, changed)
+    const changed = cells.size ? await updateCells(context, definition, record.id, cells, { ifMatch, doubles: doublesIn(data) }) : undefined
+    if (changed) return changedAnswer(definition, changed)
 
     const current = await readRow(db, definition, record.id)
     if (!current) throw notFound('Record')
     if (isStale(ifMatch, current)) throw stale('The record has changed since', answerOf(definition, current))
-    return cells.size ? STALE : answerOf(definition, current)
+    return cells.size ? STALE : changedAnswer(definition, current)
   })
 }
 
 /**
  * Deletes records with their tasks, comments and files, and ignores ids that do not exist.
- * @returns the number of deleted records
+ * @param table its definition, in a transaction in which it is known
  */
-export async function removeAll(context: Context, table: TableRef, recordIds: readonly number[]): Promise<number> {
-  const { db, transaction } = context
-  return transaction(async () => {
-    const records = recordsOf(table.id)
-    // Rows are locked in the order of their ids, so that two calls for the same records wait for each other without a deadlock.
-    const deleted = await db.records(table.id).write<{ id: number }>(sql`
-      with named as (select id from ${records} where id = any(${recordIds}::int[]) order by id for update)
-      delete from ${records} where id in (select id from named) returning id`)
-    if (!deleted.length) return 0
-    const ids = deleted.map(({ id }) => id)
-    await recordsDeleted(context, table.id, ids)
-    const [only, ...others] = ids
-    const { id: tableId, space_id: spaceId, account_id: accountId } = table
-    const detail = { count: ids.length, record_ids: ids }
-    await audit(context, 'records.deleted', { ...(!others.length && { id: only }), spaceId, tableId, accountId, detail })
-    return ids.length
+export function removeAll(
+  context: Context,
+  table: Pick<TableRef, 'id' | 'version'>,
+  recordIds: readonly number[],
+  change: BulkChange = { kind: 'delete' },
+): Promise<DeletedRecords> {
+  return writeWithDefinition<DeletedRecords>(context, table, async (definition) => {
+    const removed = await removeRecords(context, definition, recordIds, change)
+    return removed ? { deleted: removed.ids.length, change_id: removed.changeId } : STALE
   })
 }
 
 /** @throws AppError 404 if another request has just deleted it */
-export async function remove(context: Context, table: TableRef, record: RecordRef): Promise<void> {
-  if (!(await removeAll(context, table, [record.id]))) throw notFound('Record')
+export async function remove(context: Context, table: TableRef, record: RecordRef): Promise<ChangedOk> {
+  const { deleted, change_id } = await removeAll(context, table, [record.id])
+  if (!deleted) throw notFound('Record')
+  return { ok: true, change_id }
 }
 
 const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ value: recordOf(table, row), version: row.version })
 
-/** The record as the API answers it. */
-function recordOf(table: TableDef, row: StoredRow): DataRecord {
-  const { id, created_at, updated_at } = row
-  const title = titleField(table)
-  return { id, title: title ? (row[title.id] as string | null) : null, data: valuesOf(ownFields(table), row), created_at, updated_at }
+function changedAnswer(table: TableDef, row: StoredRow): Answer<ChangedRecord> {
+  const { [CHANGE_ID]: changeId = null, version } = row
+  return { value: { ...recordOf(table, row), change_id: changeId }, version }
 }

@@ -6,16 +6,19 @@ import { type FieldDef, holdsFiles, type TableDef } from '../../fields/definitio
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
 import type { IfMatch } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Database, ident, recordsOf, sql } from '../../platform/database/database.ts'
+import { type Database, ident, join, recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/errors.ts'
-import { holdFiles, lockFiles } from '../../platform/stored-files/held.ts'
+import { holdFiles, holdFilesOfRecords, lockFiles } from '../../platform/stored-files/held.ts'
 import { type FileEntry, hostsOf, pathsOf } from '../../platform/stored-files/rows.ts'
 import { releaseFiles } from '../../tables/file-references.ts'
 import { auditPlaceOf } from '../../tables/service.ts'
-import { STALE, withDefinition } from '../../tables/with-definition.ts'
+import { STALE, withDefinition, writeWithDefinition } from '../../tables/with-definition.ts'
+import { lockRows, type RowUpdate, updateRows } from '../bulk/update-rows.ts'
 import type { Cells } from '../drafts.ts'
+import { changeIdOf } from '../history/entries.ts'
 import { changeBy, readRow } from '../rows.ts'
-import type { StoredRow } from '../stored-row.ts'
+import type { ChangedList } from '../schema.ts'
+import type { BulkChange, StoredRow } from '../stored-row.ts'
 import { updateRow } from '../update-row.ts'
 
 /** Updates a record, in one statement unless a cell holds files. Returns what `updateRow` returns. */
@@ -28,27 +31,91 @@ export async function updateCells(
 ): Promise<StoredRow | undefined> {
   const { db, transaction } = context
   const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), ifMatch, doubles })
-  const files = table.fields.filter((field) => holdsFiles(field) && cells.has(field.id))
-  if (!files.length) return write()
+  const fields = fileFieldsOf(table, [cells])
+  if (!fields.length) return write()
   return transaction(async () => {
-    const before = await lockRow(context, table, recordId)
-    const changes = files.map(({ id }) => ({ id, old: entriesIn(before, id), next: entriesOf(cells.get(id)) }))
-    await lockFiles(
-      db,
-      changes.flatMap(({ old, next }) => pathsOf([...old, ...next])),
-    )
-    const row = await write()
-    if (!row) return undefined
-    // Each cell is compared by itself. A file that moves to another cell of the record stays in use.
-    const added = changes.flatMap(({ old, next }) => missingIn(old, next))
-    await holdFiles(db, added, recordId)
-    for (const { id, old, next } of changes) {
-      const lost = missingIn(next, old)
-      await releaseFiles(context, lost, { record_id: recordId, field_id: id })
-      if (lost.some((path) => !added.includes(path))) await auditRemoval(context, table, recordId, id)
-    }
-    return row
+    await lockRows(db, table, [recordId])
+    return movingFiles(context, table, await fileChanges(db, table, fields, [{ id: recordId, cells }]), write)
   })
+}
+
+/**
+ * Updates the cells of records that the transaction has locked, takes the files of the new cells into use and releases those that are lost.
+ * @returns what `updateRows` returns
+ */
+export async function updateLocked(
+  context: Context,
+  table: TableDef,
+  updates: readonly RowUpdate[],
+  change: BulkChange = { kind: 'update' },
+): Promise<StoredRow[] | undefined> {
+  const { db } = context
+  const write = () => updateRows(db, table, updates, { ...changeBy(context), ...change })
+  const fields = fileFieldsOf(
+    table,
+    updates.map(({ cells }) => cells),
+  )
+  return fields.length ? movingFiles(context, table, await fileChanges(db, table, fields, updates), write) : write()
+}
+
+/** The fields for files that one of the records has a cell for. */
+const fileFieldsOf = (table: TableDef, records: readonly Cells[]): FieldDef[] =>
+  table.fields.filter((field) => holdsFiles(field) && records.some((cells) => cells.has(field.id)))
+
+/** A cell that holds files, before and after its record is written. */
+interface FileChange {
+  recordId: number
+  fieldId: string
+  old: readonly FileEntry[]
+  next: readonly FileEntry[]
+}
+
+/** @param updates of records that the transaction has locked, so that it sees the files of changes before it */
+async function fileChanges(
+  db: Database,
+  table: TableDef,
+  fields: readonly FieldDef[],
+  updates: readonly Pick<RowUpdate, 'id' | 'cells'>[],
+): Promise<FileChange[]> {
+  const columns = join(fields.map(({ id }) => sql`r.${ident(id)}`))
+  const ids = updates.map(({ id }) => id)
+  const rows = await db
+    .records(table.id)
+    .read<{ id: number } & Record<string, FileEntry[] | null>>(
+      sql`select r.id, ${columns} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[])`,
+    )
+  const before = new Map(rows.map((row) => [row.id, row]))
+  return updates.flatMap(({ id: recordId, cells }) =>
+    fields.flatMap(({ id }) =>
+      cells.has(id) ? { recordId, fieldId: id, old: entriesOf(before.get(recordId)?.[id]), next: entriesOf(cells.get(id)) } : [],
+    ),
+  )
+}
+
+/** Writes the cells by `write` and then moves their files. @returns what `write` returns */
+async function movingFiles<Written>(
+  context: Context,
+  table: TableDef,
+  changes: readonly FileChange[],
+  write: () => Promise<Written | undefined>,
+): Promise<Written | undefined> {
+  const { db } = context
+  await lockFiles(
+    db,
+    changes.flatMap(({ old, next }) => pathsOf([...old, ...next])),
+  )
+  const written = await write()
+  if (!written) return undefined
+  // Each cell is compared by itself. A file that moves to another cell of the record stays in use.
+  const added = changes.flatMap(({ recordId, old, next }) => missingIn(old, next).map((path) => ({ path, recordId })))
+  await holdFilesOfRecords(db, added)
+  const kept = new Set(added.map(({ path, recordId }) => `${recordId} ${path}`))
+  for (const { recordId, fieldId, old, next } of changes) {
+    const lost = missingIn(next, old)
+    await releaseFiles(context, lost, { record_id: recordId, field_id: fieldId })
+    if (lost.some((path) => !kept.has(`${recordId} ${path}`))) await auditRemoval(context, table, recordId, fieldId)
+  }
+  return written
 }
 
 /** Audits that files were removed from a cell, whichever operation did it. */
@@ -57,7 +124,7 @@ function auditRemoval(context: Context, table: TableDef, recordId: number, field
 }
 
 /**
- * Changes the files of one cell, and returns all files that it then holds.
+ * Changes the files of one cell, and returns all files that it then holds, with the id of the change.
  * @throws AppError 400 for a field that is not a file field, a required field that would be empty, and more than 1,000 files; 403 for
  * a field that only admins may write; 404 if the record has just been deleted
  */
@@ -67,8 +134,8 @@ export async function changeFiles(
   record: RecordRef,
   fieldId: string,
   change: (files: readonly FileEntry[]) => FileEntry[],
-): Promise<FileEntry[]> {
-  return withDefinition(context, table, async (definition) => {
+): Promise<ChangedList<FileEntry>> {
+  return writeWithDefinition(context, table, async (definition) => {
     const field = fileField(definition, table, fieldId)
     return context.transaction(async () => {
       const row = await lockRow(context, definition, record.id)
@@ -76,12 +143,13 @@ export async function changeFiles(
       const before = entriesIn(row, field.id)
       const after = change(before)
       checkFiles(field, after)
-      if (!(await writeFiles(context, definition, record.id, field, after))) return STALE
+      const written = await writeFiles(context, definition, record.id, field, after)
+      if (!written) return STALE
       await holdFiles(context.db, missingIn(before, after), record.id)
       const dropped = missingIn(after, before)
       await releaseFiles(context, dropped, { record_id: record.id, field_id: field.id })
       if (dropped.length) await auditRemoval(context, definition, record.id, field.id)
-      return after
+      return { rows: after, change_id: changeIdOf([written]) }
     })
   })
 }

@@ -1,5 +1,6 @@
 /** Reads the users and records that cells refer to, for all rows of an answer together. */
 
+import { emailOf } from '../../accounts/user-status.ts'
 import type { LookupValue, UserValue } from '../../fields/cell.ts'
 import { type JsonById, jsonPiece } from '../../fields/cell-json.ts'
 import type { FieldDef } from '../../fields/definition.ts'
@@ -50,7 +51,7 @@ const NONE: JsonById = new Map()
 const NOBODY: ReadonlyMap<number, UserValue> = new Map()
 const MOST_USERS = 5_000
 /** The users whom answers have named last, as JSON. It is used again while they have the same name and address. */
-const namedUsers = new BoundedMap<number, { email: string; name: string; json: JsonPiece }>(MOST_USERS)
+const namedUsers = new BoundedMap<number, { email: string | null; name: string; json: JsonPiece }>(MOST_USERS)
 
 const usersJson = (users: ReadonlyMap<number, UserValue>): JsonById => new Map([...users].map(([id, user]) => [id, userJson(user)]))
 
@@ -73,7 +74,10 @@ export async function readUsers(db: Database, accountId: number, ids: readonly n
 
 /** The statement of `readUsers`. */
 export const selectUsers = (accountId: number, ids: readonly number[]): Statement =>
-  shortRead('users-of-cells', sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`)
+  shortRead(
+    'users-of-cells',
+    sql`select id, ${emailOf(sql`u`)} as email, name from users u where account_id = ${accountId} and id = any(${ids}::int[])`,
+  )
 
 export const usersById = (users: readonly UserValue[]): Map<number, UserValue> => new Map(users.map((user) => [user.id, user]))
 

@@ -1,14 +1,14 @@
 /** Makes the values of API answers of cells that were read as texts, for code that works with single values. */
 
 import { type CellJson, cellOfText, type JsonById, NO_VALUES, NULL } from '../../fields/cell-json.ts'
-import type { FieldDef } from '../../fields/definition.ts'
+import { cellJson, type FieldDef, idsOf } from '../../fields/definition.ts'
 import type { Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { type Database, ident, join, type Sql, sql } from '../../platform/database/database.ts'
 import { parseExact } from '../../platform/exact-json.ts'
 import { memo } from '../../platform/memo.ts'
 import { JsonPiece, JsonWriter } from '../../platform/writers/json-writer.ts'
-import { cellRead } from '../query/condition-sql.ts'
+import { cellRead, columnName } from '../query/condition-sql.ts'
 import { distinctIds, readNamed, readUsers } from './named.ts'
 
 /** Values by field id, as API answers show them; a number of many digits is an `ExactNumber`. */
@@ -16,7 +16,7 @@ export type Values = Record<string, unknown>
 /** One record: its id, and the value of each field that was read. */
 export type Row = { id: number } & Values
 
-/** By field id the text of each cell, as PostgreSQL prints it, or null. A row may have other columns, too. */
+/** By `columnName` the text of each cell, as PostgreSQL prints it, or null. A row may have other columns, too. */
 export type CellTexts = Record<string, unknown>
 
 /** The cells of a row `r` as texts. */
@@ -26,14 +26,15 @@ export const cellTexts = (fields: readonly FieldDef[]): Sql[] => withoutKey(fiel
 export const selectTexts = memo((fields: readonly FieldDef[]): Sql => join([sql`r.id`, ...cellTexts(fields)]))
 
 /** @param cell of the field, as SQL */
-export const textOf = ({ id }: FieldDef, cell: Sql): Sql => sql`(${cell})::text as ${ident(id)}`
+export const textOf = (field: FieldDef, cell: Sql): Sql => sql`(${cell})::text as ${ident(columnName(field))}`
 
 const withoutKey = (fields: readonly FieldDef[]) => fields.filter(({ key }) => !key)
 
 /** The tables that the lookups among the fields refer to. */
 export function lookupsOf(fields: readonly FieldDef[]): Lookups {
+  const linking = fields.flatMap(({ link }) => link?.lookup ?? [])
   return new Map(
-    fields.flatMap(({ lookup_table_id, lookup }) =>
+    [...fields, ...linking].flatMap(({ lookup_table_id, lookup }) =>
       lookup_table_id !== null && lookup ? [[lookup_table_id, { titleField: lookup.title_field }]] : [],
     ),
   )
@@ -66,18 +67,18 @@ export async function nameReferences(
   if (!referring.length) return
   const idsIn = (isMeant: (field: FieldDef) => boolean) => {
     const meant = referring.filter(isMeant)
-    return distinctIds(rows.flatMap((row) => meant.flatMap((field) => cellOf(field, row).ints())))
+    return distinctIds(rows.flatMap((row) => meant.flatMap((field) => idsOf(field)(cellOf(field, row)))))
   }
   const namedBy = await readNamed(db, lookups, idsIn, (ids) => readUsers(db, accountId, ids))
   for (const field of referring) {
-    const [write, named] = [TYPES[field.type].json(field), namedBy(field)]
-    for (const row of rows) row[field.id] = jsonText((json) => write(cellOf(field, row), json, named))
+    const [write, named] = [cellJson(field), namedBy(field)]
+    for (const row of rows) row[columnName(field)] = jsonText((json) => write(cellOf(field, row), json, named))
   }
 }
 
 const refersTo = ({ type }: FieldDef) => TYPES[type].names === 'users' || TYPES[type].names === 'records'
 
-const cellOf = ({ id }: FieldDef, row: CellTexts) => cellOfText(row[id] as string | null)
+const cellOf = (field: FieldDef, row: CellTexts) => cellOfText(row[columnName(field)] as string | null)
 
 /** The values of a row, whose users and records have been named. */
 export function valuesOf(fields: readonly FieldDef[], row: CellTexts): Values {
@@ -96,7 +97,8 @@ export function valuesOf(fields: readonly FieldDef[], row: CellTexts): Values {
 const [BEGIN, END] = [new JsonPiece('{'), new JsonPiece('}')]
 const NOTHING_NAMED: JsonById = new Map()
 
-function jsonText(write: (json: JsonWriter) => void): string {
+/** What `write` writes, as text. */
+export function jsonText(write: (json: JsonWriter) => void): string {
   const json = new JsonWriter()
   write(json)
   return json.finish().toString()
@@ -115,7 +117,7 @@ const writtenCells = memo((fields: readonly FieldDef[]): readonly WrittenCell[] 
   withoutKey(fields).map((field, index) => ({
     field,
     key: new JsonPiece(`${index ? ',' : ''}${JSON.stringify(field.id)}:`),
-    write: refersTo(field) ? namedJson(field) : TYPES[field.type].json(field),
+    write: refersTo(field) ? namedJson(field) : cellJson(field),
   })),
 )
 
