@@ -71,6 +71,14 @@ describe('a change of the type', () => {
     ['lookup', 'text', 'contains', 'Ann', true],
     ['lookup', 'multi_lookup', '=', 1, true],
     ['checkbox', 'select', '=', true, false],
+    ['select', 'multi_select', '=', ['Open', 'Done'], true],
+    ['select', 'text', '!=', ['Open', 'Done'], true],
+    ['multi_select', 'select', '=', ['Done'], true],
+    ['date', 'text', '=', ['2026-03-01', '2026-03-02'], true],
+    ['date', 'text', '=', ['2026-03-01', 'today'], false],
+    ['number', 'text', '=', ['5', '6'], true],
+    ['user', 'multi_user', '!=', ['@me', 1], true],
+    ['text', 'number', '=', ['5', '6.0'], false],
   ]
   test.each(CHANGES)('%s to %s with %s %s: keeps its meaning: %s', async (from, to, compare, value, keeps) => {
     const { id, path } = await tableOf(from)

@@ -92,6 +92,7 @@ describe('saving a view', () => {
       updated_at: body.created_at,
       is_default: false,
       is_table_default: false,
+      version: 1,
     })
     for (const caller of [account.viewer, account.keys.account, account.keys.accountReadOnly, account.keys.personalViewer])
       expect((await get(body.id, caller)).body).toEqual(body)
@@ -234,7 +235,7 @@ describe('changing a view', () => {
     const filters = [{ column: 'stage', compare: '=', value: 'Won', connector: 'AND' }]
     const view = await newView({ config: { columns: ['company'] }, filters, order_by: 'amount', order_dir: 'D', is_table_default: true })
     const renamed = (await update(view.id, { name: `Renamed ${counter++}` })).body
-    expect(renamed).toEqual({ ...view, name: renamed.name, updated_at: renamed.updated_at })
+    expect(renamed).toEqual({ ...view, name: renamed.name, updated_at: renamed.updated_at, version: 2 })
     expect((await update(view.id, { order_dir: 'A' })).body).toMatchObject({ order_by: 'amount', order_dir: 'A', filters })
     expect(
       (await update(view.id, { filters: null, order_by: null, order_dir: null, config: null, is_table_default: null })).body,
@@ -339,6 +340,7 @@ describe('the list', () => {
       updated_at: '',
       is_default: true,
       is_table_default: false,
+      version: 0,
     })
     expect((await app.as(mine.viewer).get(`/api/table/${id}/view/0/get`)).body).toEqual(body[0])
     expect((await app.as(mine.viewer).rpc.views.list.query({ table_id: id })).rows).toEqual(body)

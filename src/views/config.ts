@@ -1,6 +1,6 @@
 /** The config of each view type: its keys, the fields that it may name, and the inputs that a grid ignores (api.md, View). */
 
-import { fieldsById, notAField } from '../fields/by-id.ts'
+import { fieldNamed as fieldNamedIn, fieldsById, notAField } from '../fields/by-id.ts'
 import { type FieldDef, type TableDef, withArticle } from '../fields/definition.ts'
 import type { LayoutRole } from '../fields/field-type.ts'
 import { FIELD_TYPES, TYPES } from '../fields/registry.ts'
@@ -141,9 +141,11 @@ function refuse({ issues }: Pick<ConfigReading, 'issues'>, path: string[], messa
 
 /** Ignores every input that a grid does not know, and never refuses one. */
 function readGrid(input: Record<string, unknown>, table: TableDef): ReadConfig {
-  const fields = fieldsById(table)
   const showHidden = input.showHidden === true
-  const isShown = (id: unknown): id is string => typeof id === 'string' && fields.has(id) && (showHidden || !fields.get(id)?.always_hidden)
+  const isShown = (id: unknown): id is string => {
+    const field = typeof id === 'string' ? fieldNamedIn(table, id) : ''
+    return typeof field !== 'string' && (showHidden || !field.always_hidden)
+  }
   const unknownKeys = Object.keys(input).filter((key) => !['columns', 'widths', 'showHidden'].includes(key))
   const dropped = unknownKeys.map((key) => `config.${key}`)
   const columns = readColumns(input.columns, isShown, dropped)
@@ -177,21 +179,25 @@ export function structuralFields(type: ViewType, config: ViewConfig): string[] {
   return Object.keys(STRUCTURE[type]).flatMap((key) => (config as unknown as Record<string, string | undefined>)[key] ?? [])
 }
 
+/** The names of the fields that the layout shows, beside those that it is built on. */
+export const displayedFields = (config: ViewConfig): string[] =>
+  'columns' in config ? config.columns : config.secondaryField === undefined ? [] : [config.secondaryField]
+
 /**
- * The config without a displayed field that is about to be deleted.
- * @param table still with the field
+ * The config without displayed fields that are about to be deleted.
+ * @param isGone true for their names @param table still with the fields
  */
-export function withoutField(config: ViewConfig, fieldId: string, table: TableDef): ViewConfig {
+export function withoutFields(config: ViewConfig, isGone: (name: string) => boolean, table: TableDef): ViewConfig {
   if ('columns' in config) {
     const { widths, ...rest } = config
-    const { [fieldId]: _, ...others } = widths ?? {}
-    const left = config.columns.filter((id) => id !== fieldId)
+    const others = Object.fromEntries(Object.entries(widths ?? {}).filter(([id]) => !isGone(id)))
+    const left = config.columns.filter((id) => !isGone(id))
     // As on saving, showHidden replaces an empty list by all ids (api.md, showHidden rule 4).
-    const columns = left.length || !config.showHidden ? left : table.fields.flatMap(({ id }) => (id === fieldId ? [] : id))
+    const columns = left.length || !config.showHidden ? left : table.fields.flatMap(({ id }) => (isGone(id) ? [] : id))
     return { ...rest, columns, ...(Object.keys(others).length && { widths: others }) }
   }
   const { secondaryField, ...rest } = config
-  return secondaryField === fieldId ? (rest as ViewConfig) : config
+  return secondaryField !== undefined && isGone(secondaryField) ? (rest as ViewConfig) : config
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

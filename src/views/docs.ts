@@ -16,6 +16,7 @@ const view: View = {
   updated_at: '2026-03-31 09:30:00',
   is_default: false,
   is_table_default: false,
+  version: 1,
 }
 const newView = {
   name: view.name,
@@ -39,6 +40,14 @@ const changes = {
   ],
 }
 const NAME_TAKEN = { 409: "The table already has a view named 'Won deals'" }
+
+export const tableListDocs = operationDocs('Tables', {
+  list: {
+    summary: 'List the tables of a space',
+    description: 'Sorted by name, ignoring case. `include` adds what an application needs of all tables at its start.',
+    example: { input: { include: ['counts'] }, output: { rows: [{ id: 101, name: 'Deals', space_id: 1, record_count: 250 }] } },
+  },
+})
 
 export const docs = operationDocs('Views', {
   list: {

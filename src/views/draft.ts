@@ -3,23 +3,16 @@
 import type { TableDef } from '../fields/definition.ts'
 import { AppError, badInput, badInputs, type Issue } from '../platform/errors.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
-import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './filters/order.ts'
-import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filters/parse.ts'
+import { directionOf, keptOrder, resolveOrder, resolveSort, spellKey } from './filters/order.ts'
+import { type Filter, type FilterTree, isGiven, mapLeaves, parseFilters, parseTree, precedence } from './filters/parse.ts'
 import { resolveTree } from './filters/resolve-conditions.ts'
+import type { Conditions } from './stored-conditions.ts'
+import type { ViewOrder } from './stored-order.ts'
 
 /** The part of a view that depends on the fields of its table. */
-export interface ViewDraft {
+export interface ViewDraft extends Conditions, ViewOrder {
   config: ViewConfig
-  filters: Filter[]
-  /** A nested group of conditions; `filters` is then empty. */
-  filter: FilterGroup | null
-  order_by: string | null
-  order_dir: 'A' | 'D' | null
-  /** Null unless the view was saved with `order`. Its first key is repeated in `order_by` and `order_dir`. */
-  order: SortKey[] | null
 }
-type Conditions = Pick<ViewDraft, 'filters' | 'filter'>
-type DraftOrder = Pick<ViewDraft, 'order_by' | 'order_dir' | 'order'>
 
 export interface DraftInput {
   config?: unknown
@@ -58,7 +51,7 @@ function conditionsOf(input: DraftInput, current: Conditions, table: TableDef, i
   const { filters: sent, filter: group } = input
   if (isGiven(group) && isGiven(sent) && !(Array.isArray(sent) && !sent.length)) issues.push(BOTH_SENT)
   const filters = sent === undefined ? undefined : gather(issues, () => checkedFilters(sent, table))
-  const filter = gather(issues, () => checkedGroup(group, table)) ?? null
+  const filter = gather(issues, () => checkedTree(group, table)) ?? null
   if (filter) return { filters: [], filter }
   if (filters) return { filters, filter: null }
   return { filters: current.filters, filter: group === null ? null : current.filter }
@@ -73,12 +66,12 @@ function checkedFilters(sent: unknown, table: TableDef): Filter[] {
   return filters
 }
 
-function checkedGroup(sent: unknown, table: TableDef): FilterGroup | null {
-  const group = parseGroup(sent)
-  if (!group) return null
-  const stored = mapLeaves(group, ({ path: _, ...condition }) => condition)
+function checkedTree(sent: unknown, table: TableDef): FilterTree | null {
+  const tree = parseTree(sent)
+  if (!tree) return null
+  const stored = mapLeaves(tree, ({ path: _, ...condition }) => condition)
   requireSmall(stored, 'filter')
-  resolveTree(group, table, true)
+  resolveTree(tree, table, true)
   return stored
 }
 
@@ -91,11 +84,8 @@ function requireSmall(filters: object, name: string): void {
 }
 
 /** `order` replaces order_by and order_dir, and the reverse. Returns undefined after adding to `issues`. */
-function orderOf(input: DraftInput, current: DraftOrder, table: TableDef, issues: Issue[]): DraftOrder | undefined {
-  if (isGiven(input.order))
-    return gather(issues, () =>
-      keptOrder(resolveOrder(input, table).map(({ field, isDescending }) => ({ field: field.id, dir: isDescending ? 'D' : 'A' }))),
-    )
+function orderOf(input: DraftInput, current: ViewOrder, table: TableDef, issues: Issue[]): ViewOrder | undefined {
+  if (isGiven(input.order)) return gather(issues, () => keptOrder(resolveOrder(input, table).map(spellKey)))
   // A client that knows only order_by and order_dir sees the first key of an order, and may reverse it.
   const kept = input.order === null && current.order ? keptOrder([]) : current
   if (input.order_by === undefined && input.order_dir === undefined)

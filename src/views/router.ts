@@ -1,10 +1,20 @@
 import { callers } from '../platform/access/authorize.ts'
 import { tableOf } from '../platform/access/resources.ts'
-import { listOf, Ok, TablePath } from '../platform/http/procedures/schemas.ts'
-import { answering, resourceProcedure, rest, router, tableProcedure } from '../platform/http/procedures/trpc.ts'
-import { docs } from './docs.ts'
-import { NewView, View, ViewCheck, ViewPath, ViewUpdate } from './schema.ts'
+import { listOf, Ok, SpacePath, TablePath } from '../platform/http/procedures/schemas.ts'
+import { answering, resourceProcedure, rest, router, spaceProcedure, tableProcedure } from '../platform/http/procedures/trpc.ts'
+import { docs, tableListDocs } from './docs.ts'
+import { ListedTable, NewView, TableQuery, View, ViewCheck, ViewPath, ViewUpdate } from './schema.ts'
 import * as views from './service.ts'
+import { listTables } from './table-list.ts'
+
+/** The list of tables, which has their views, too. */
+export const tableListRouter = router({
+  list: spaceProcedure('read', callers.any)
+    .meta(rest('GET', '/api/space/{space_id}/tables/list', tableListDocs.list, { isList: true }))
+    .input(TableQuery.extend(SpacePath.shape))
+    .output(listOf(ListedTable))
+    .query(({ ctx, input }) => listTables(ctx.context, ctx.space, input)),
+})
 
 export const viewsRouter = router({
   list: tableProcedure('read', callers.any)

@@ -9,9 +9,11 @@ import type { WeekStart } from '../platform/time/time.ts'
 import type { ViewType } from './config.ts'
 import type { ViewDraft } from './draft.ts'
 import { resolveOrder, type Sort } from './filters/order.ts'
-import { mapLeaves, precedence, type Tree } from './filters/parse.ts'
+import { mapLeaves, type ParsedCondition, precedence, type Tree } from './filters/parse.ts'
 import { type ResolvedCondition, resolveTree } from './filters/resolve-conditions.ts'
 import type { View } from './schema.ts'
+import { conditionColumns } from './stored-conditions.ts'
+import { orderColumns } from './stored-order.ts'
 
 export interface ViewRow extends ViewDraft {
   id: number
@@ -26,13 +28,23 @@ export interface ViewRow extends ViewDraft {
   version: number
 }
 
-const columns = sql`id, account_id, table_id, name, type, config, filters, filter, order_by, order_dir,
-  order_keys as "order", is_table_default, created_by, created_at, updated_at, version`
+const columns = sql`id, account_id, table_id, name, type, config, ${conditionColumns}, ${orderColumns},
+  is_table_default, created_by, created_at, updated_at, version`
 
 /** The saved views of a table, ordered by name ignoring case, then by id. */
 export function readViews(db: Database, tableId: number): Promise<ViewRow[]> {
   return db.read<ViewRow>(
     labelled('views-of-table', sql`select ${columns} from views where table_id = ${tableId} order by lower(name collate "pg_c_utf8"), id`),
+  )
+}
+
+/** The same of several tables, those of each in this order. */
+export function readViewsOf(db: Database, tableIds: readonly number[]): Promise<ViewRow[]> {
+  return db.read<ViewRow>(
+    labelled(
+      'views-of-tables',
+      sql`select ${columns} from views where table_id = any(${tableIds}::int[]) order by lower(name collate "pg_c_utf8"), id`,
+    ),
   )
 }
 
@@ -43,7 +55,7 @@ export async function readView(db: Database, tableId: number, viewId: number): P
 }
 
 /** A saved view as the API answers it. */
-export const viewOf = ({ version: _, ...row }: ViewRow): View => ({ ...shown(row), config: { ...row.config }, is_default: false })
+export const viewOf = (row: ViewRow): View => ({ ...shown(row), config: { ...row.config }, is_default: false })
 
 /** Omits `filter` and `order` from views that were saved without them. */
 export function shown<Saved extends Pick<ViewRow, 'filter' | 'order'>>({ filter, order, ...rest }: Saved) {
@@ -66,6 +78,7 @@ export const defaultView = (table: { id: number; account_id: number }): View => 
   updated_at: '',
   is_default: true,
   is_table_default: false,
+  version: 0,
 })
 
 /** A compiled view. It depends on neither the time nor the caller. */
@@ -103,7 +116,7 @@ export async function savedQuery(db: Database, table: TableDef, viewId: number):
 
 /** @throws AppError 400 as `savedQuery` */
 export function queryOf({ filters, filter, order, order_by, order_dir, config }: ViewRow, table: TableDef): SavedQuery {
-  const tree = filter
+  const tree: Tree<ParsedCondition> = filter
     ? mapLeaves(filter, (condition) => ({ ...condition, path: ['view', 'filter'] }))
     : precedence(filters, ['view', 'filters'])
   return {

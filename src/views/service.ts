@@ -13,11 +13,14 @@ import { labelled } from '../platform/database/statements/statement.ts'
 import { AppError, conflict, notFound, stale } from '../platform/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
+import { withLinkedTables } from '../tables/linked-tables.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { fitLayoutIndexes, indexedField, indexedFieldOf, layoutIndex } from './calendar-indexes.ts'
 import { draftOf, type ViewDraft } from './draft.ts'
 import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
 import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
+import { storedConditions } from './stored-conditions.ts'
+import { storedOrder } from './stored-order.ts'
 
 /** The saved view named in the path. The Default view (0) is not one, because it cannot be changed. */
 export const viewResource: Resource<TableRow & { view_id: number }> = {
@@ -64,7 +67,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
     changeTable(context, table, async (definition) => {
       const { db, actor, now } = context
       await requireRoom(db, table.id)
-      const { draft, dropped } = draftOf(input.type, input, undefined, definition)
+      const { draft, dropped } = draftOf(input.type, input, undefined, await withLinkedTables(db, definition))
       const isTableDefault = input.is_table_default ?? false
       if (isTableDefault) await clearTableDefault(context, table.id)
       const { id } = await db.prisma.view.create({
@@ -98,7 +101,7 @@ export function update(context: Context, table: TableRef, viewId: number, input:
       const current = await readView(context.db, table.id, viewId)
       if (!current) throw notFound('View')
       if (isStale(ifMatch, current)) throw stale('The view has changed since', answerOf(current))
-      const { draft, dropped } = draftOf(current.type, input, current, definition)
+      const { draft, dropped } = draftOf(current.type, input, current, await withLinkedTables(context.db, definition))
       const ignored = namedIfDropped(current.type, dropped)
       const isTableDefault = input.is_table_default === undefined ? current.is_table_default : (input.is_table_default ?? false)
       const next = { ...current, ...draft, name: input.name ?? current.name, is_table_default: isTableDefault }
@@ -154,7 +157,7 @@ export async function removeViews(context: Context, table: TableDef, views: read
 export async function check({ db }: Context, table: TableRef, input: NewView): Promise<ViewCheck> {
   const definition = await tableDefinition(db, table)
   await requireRoom(db, table.id)
-  const { draft, dropped } = draftOf(input.type, input, undefined, definition)
+  const { draft, dropped } = draftOf(input.type, input, undefined, await withLinkedTables(db, definition))
   const taken = await db.read(sql`
     select from views
     where table_id = ${table.id} and lower(name collate "pg_c_utf8") = lower(${input.name}::text collate "pg_c_utf8")`)
@@ -191,15 +194,21 @@ async function clearTableDefault({ db, now }: Context, tableId: number): Promise
   })
 }
 
-const storedColumns = ({ config, filters, filter, order_by, order_dir, order }: ViewDraft) => ({
-  config: { ...config },
-  // The values come from parsed JSON, so Prisma can store them.
-  filters: filters as object[],
-  filter: filter ? { ...(filter as object) } : DbNull,
-  orderBy: order_by,
-  orderDir: order_dir,
-  orderKeys: order ? (order as object[]) : DbNull,
-})
+function storedColumns({ config, ...draft }: ViewDraft) {
+  const { filters, filter, conditions } = storedConditions(draft)
+  const { order_by, order_dir, order, sorting } = storedOrder(draft)
+  return {
+    config: { ...config },
+    // The values come from parsed JSON, so Prisma can store them.
+    filters: filters as object[],
+    filter: filter ? { ...(filter as object) } : DbNull,
+    conditions: conditions ? { ...(conditions as object) } : DbNull,
+    orderBy: order_by,
+    orderDir: order_dir,
+    orderKeys: order ? (order as object[]) : DbNull,
+    sorting: sorting ? { ...(sorting as object) } : DbNull,
+  }
+}
 
 const indexesOf = (views: readonly ViewRow[]): string[] => views.flatMap((view) => indexedField(view) ?? [])
 

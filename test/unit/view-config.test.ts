@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import type { FieldType } from '../../src/fields/registry.ts'
-import { readConfig, VIEW_TYPES, withoutField } from '../../src/views/config.ts'
+import { readConfig, VIEW_TYPES, withoutFields } from '../../src/views/config.ts'
 
 const field = (id: string, type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
   ...KEY_FIELD,
@@ -19,6 +19,7 @@ const table: TableDef = {
   account_id: 1,
   name: 'Deals',
   version: 1,
+  hasHistory: true,
   isConverting: false,
   fields: [
     KEY_FIELD,
@@ -165,12 +166,14 @@ describe.each([
 })
 
 test('a deleted field is dropped from the properties that only display it', () => {
-  expect(withoutField({ columns: ['due', 'company'], widths: { due: 9 } }, 'due', table)).toEqual({ columns: ['company'] })
-  expect(withoutField({ columns: ['company'], widths: { due: 9, company: 8 } }, 'due', table)).toEqual({
+  expect(withoutFields({ columns: ['due', 'company'], widths: { due: 9 } }, (id) => id === 'due', table)).toEqual({ columns: ['company'] })
+  expect(withoutFields({ columns: ['company'], widths: { due: 9, company: 8 } }, (id) => id === 'due', table)).toEqual({
     columns: ['company'],
     widths: { company: 8 },
   })
-  expect(withoutField({ imageField: 'photo', secondaryField: 'company' }, 'company', table)).toEqual({ imageField: 'photo' })
+  expect(withoutFields({ imageField: 'photo', secondaryField: 'company' }, (id) => id === 'company', table)).toEqual({
+    imageField: 'photo',
+  })
 })
 
 test('no type of view fails on any input', () => {

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Compare, needsNoValue } from '../../fields/compares.ts'
 import { decimalText } from '../../fields/decimal.ts'
-import { type FieldDef, isMultiple } from '../../fields/definition.ts'
+import { type FieldDef, isMultiple, isThroughMany } from '../../fields/definition.ts'
 import type { Operand } from '../../fields/operand.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { formatInstant } from '../../platform/time/time.ts'
-import type { ResolvedCondition } from './resolve-conditions.ts'
+import { isListed, type ResolvedCondition, type SingleCondition, singlesOf } from './resolve-conditions.ts'
 
 /**
  * True if the condition on the changed field finds the records that it found before. Dates that are relative to today and `@me` have no
@@ -14,8 +14,18 @@ import type { ResolvedCondition } from './resolve-conditions.ts'
  * @param after the same condition, read for the changed field
  */
 export function keepsMeaning(before: ResolvedCondition, after: ResolvedCondition): boolean {
+  if (needsNoValue(before.compare)) return true
+  if (isListed(before) !== isListed(after)) return false
+  if (isThroughMany(before.field) !== isThroughMany(after.field) && isUnchecked(before)) return false
+  const were = singlesOf(before)
+  return singlesOf(after).every((is, index) => keepsValue(were[index] as SingleCondition, is))
+}
+
+/** Without a linked record a checkbox counts as unchecked through a lookup, and not through a multi_lookup. */
+const isUnchecked = ({ operand }: ResolvedCondition) => operand.kind === 'boolean' && !operand.value
+
+function keepsValue(before: SingleCondition, after: SingleCondition): boolean {
   const { compare } = before
-  if (needsNoValue(compare)) return true
   const [was, is] = [before, after].map(({ field }) => TYPES[field.type].compares[compare])
   if (is?.isOptionTitle) return keepsOption(before, after, was === is)
   if (was === is) return true
@@ -29,7 +39,7 @@ export function keepsMeaning(before: ResolvedCondition, after: ResolvedCondition
 }
 
 /** @param wasTitle true if the value was the whole title of an option before; options keep their ids, so a renamed one is still the same */
-function keepsOption(before: ResolvedCondition, { field, operand, value }: ResolvedCondition, wasTitle: boolean): boolean {
+function keepsOption(before: SingleCondition, { field, operand, value }: SingleCondition, wasTitle: boolean): boolean {
   const { options } = field
   if (before.operand.kind === 'options') {
     const { ids } = before.operand
@@ -40,7 +50,7 @@ function keepsOption(before: ResolvedCondition, { field, operand, value }: Resol
   return !options || (operand.kind === 'options' && operand.ids.length > 0 && valueText(before) === value)
 }
 
-function isSame(before: ResolvedCondition, after: ResolvedCondition): boolean {
+function isSame(before: SingleCondition, after: SingleCondition): boolean {
   if (!isDeepStrictEqual(before.operand, after.operand)) return false
   return before.operand.kind !== 'token' || isDeepStrictEqual(tokenKind(before), tokenKind(after))
 }
@@ -48,7 +58,7 @@ function isSame(before: ResolvedCondition, after: ResolvedCondition): boolean {
 const SOME_MOMENT = { now: new Date(0), timeZone: 'UTC', weekStart: 'monday' } as const
 
 /** Whether a token means a day or an instant: `now` is an instant among instants, and today among dates. */
-function tokenKind({ field, operand }: ResolvedCondition): string[] {
+function tokenKind({ field, operand }: SingleCondition): string[] {
   const meaning = operand.kind === 'token' ? TYPES[field.type].meaningOf?.(operand.token, SOME_MOMENT) : undefined
   return Object.keys(meaning ?? {})
 }
@@ -57,7 +67,7 @@ const isPart = (compare: Compare) => compare === 'contains' || compare === 'star
 const namesUsers = ({ type }: FieldDef) => TYPES[type].names === 'users'
 
 /** The only value that the condition means, as a text field would hold it; null if it means several, or another one at another time. */
-function valueText({ field, operand, value }: ResolvedCondition): string | null {
+function valueText({ field, operand, value }: SingleCondition): string | null {
   const { groups } = TYPES[field.type]
   if (operand.kind === 'date') return groups?.by === 'days' && groups.isInstant ? null : operand.date
   if (operand.kind === 'options') return String(value)

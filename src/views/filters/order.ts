@@ -1,7 +1,7 @@
 /** The order of records: one field in `order_by` and `order_dir`, or up to three in `order` (contract.md §5, §7). */
 
-import { fieldsById, notAField } from '../../fields/by-id.ts'
-import { type FieldDef, KEY_FIELD, type TableDef, withArticle } from '../../fields/definition.ts'
+import { fieldNamed } from '../../fields/by-id.ts'
+import { type FieldDef, isThroughMany, KEY_FIELD, type TableDef, withArticle } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { badInputs, type Issue } from '../../platform/errors.ts'
 import { isGiven, type Path } from './parse.ts'
@@ -9,12 +9,19 @@ import { isGiven, type Path } from './parse.ts'
 export interface Sort {
   field: FieldDef
   isDescending: boolean
+  /** Where records without a value come, if the order says so (contract.md §9). */
+  nulls?: Nulls
 }
+
+export const NULLS = ['first', 'last'] as const
+export type Nulls = (typeof NULLS)[number]
 
 /** A key of an order as answers spell it. */
 export interface SortKey {
   field: string
   dir: 'A' | 'D'
+  /** Present if it was sent. */
+  nulls?: Nulls | undefined
 }
 
 /** The most keys that an order may have. */
@@ -23,7 +30,7 @@ export const MAX_SORTS = 3
 export interface WireOrder {
   order_by?: unknown
   order_dir?: unknown
-  /** `[{field, dir}]`, the first key first. */
+  /** `[{field, dir, nulls}]`, the first key first. */
   order?: unknown
 }
 
@@ -69,15 +76,17 @@ function readOrder(order: unknown, table: TableDef, issues: Issue[]): Sort[] {
   const seen = new Set<unknown>()
   return order.flatMap((key: unknown, index) => {
     if (typeof key !== 'object' || key === null || Array.isArray(key)) return refuse([index], 'must be {field, dir}')
-    const { field: name, dir, ...others } = key as Record<string, unknown>
+    const { field: name, dir, nulls, ...others } = key as Record<string, unknown>
     for (const other of Object.keys(others)) refuse([index, other], 'is not a known key')
     const direction = directionOf(dir)
     if (direction === undefined) refuse([index, 'dir'], NO_DIRECTION)
+    const place = nullsOf(nulls)
+    if (place === undefined) refuse([index, 'nulls'], "must be 'first' or 'last'")
     const field = sortable(name, table)
     if (typeof field === 'string') return refuse([index, 'field'], field)
     if (seen.has(name)) return refuse([index, 'field'], 'is already a key of this order')
     seen.add(name)
-    return { field, isDescending: direction === 'D' }
+    return { field, isDescending: direction === 'D', ...(place && { nulls: place }) }
   })
 }
 
@@ -106,6 +115,20 @@ export function wholeOrder(order: readonly Sort[]): Sort[] {
   return [...order, { field: KEY_FIELD, isDescending: order.at(-1)?.isDescending ?? false }]
 }
 
+/** True if records without a value come first. By default they do in an ascending order (contract.md §5). */
+export const isEmptyFirst = ({ field, isDescending, nulls }: Sort): boolean =>
+  nulls && !isNeverEmpty(field) ? nulls === 'first' : !isDescending
+
+/** True if each record has a value to sort by. */
+export const isNeverEmpty = ({ key, type }: FieldDef): boolean => key || TYPES[type].sort?.isNeverEmpty === true
+
+/** A key as answers spell it. */
+export const spellKey = ({ field, isDescending, nulls }: Sort): SortKey => ({
+  field: field.id,
+  dir: isDescending ? 'D' : 'A',
+  ...(nulls && { nulls }),
+})
+
 /** The stored form of an order by several keys. order_by and order_dir repeat the first, for clients that know no other. */
 export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by: string | null; order_dir: 'A' | 'D' | null } {
   const [first] = keys
@@ -115,8 +138,9 @@ export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by:
 /** The field of that id, or a message that says why it cannot be a key. */
 function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return isGiven(name) ? 'must be the id of a field' : 'is required'
-  const field = fieldsById(table).get(name)
-  if (!field) return notAField(name)
+  const field = fieldNamed(table, name)
+  if (typeof field === 'string') return field
+  if (isThroughMany(field)) return 'cannot be sorted by through a multi_lookup, which has several records'
   return TYPES[field.type].sort ? field : `${withArticle(field.type)} cannot be sorted by`
 }
 
@@ -126,5 +150,8 @@ export function directionOf(orderDir: unknown): 'A' | 'D' | null | undefined {
   const direction = typeof orderDir === 'string' ? orderDir.toUpperCase() : undefined
   return direction === 'A' || direction === 'D' ? direction : undefined
 }
+
+/** Reads 'first' or 'last'; null if absent, undefined if invalid. */
+const nullsOf = (nulls: unknown): Nulls | null | undefined => (isGiven(nulls) ? NULLS.find((place) => place === nulls) : null)
 
 const NO_DIRECTION = "must be 'A' or 'D'"

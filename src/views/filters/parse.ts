@@ -10,24 +10,27 @@ export type Path = (string | number)[]
 export interface Filter {
   column: string
   compare: Compare
-  /** Absent for is_empty and is_not_empty. */
+  /** Absent for is_empty and is_not_empty; a list for any of several values. */
   value?: unknown
+  /** True if a record must have all values of the list. */
+  all?: true
   /** Joins the filter to the one before it; 'AND' on the first. */
   connector: 'AND' | 'OR'
 }
 
-/** A tree of `all` (AND) and `any` (OR) groups. An empty `all` is true, an empty `any` false. */
+/** A tree of `all` (AND), `any` (OR) and `not` groups. An empty `all` is true, an empty `any` false. */
 export type Tree<Leaf> = Branch<Leaf> | Leaf
-export type Branch<Leaf> = { all: Tree<Leaf>[] } | { any: Tree<Leaf>[] }
+export type Branch<Leaf> = { all: Tree<Leaf>[] } | { any: Tree<Leaf>[] } | { not: Tree<Leaf> }
 
-/** A nested group as answers spell it. */
-export type FilterGroup = Branch<Omit<Filter, 'connector'>>
+/** A condition or a nested group as answers spell it. */
+export type FilterTree = Tree<Omit<Filter, 'connector'>>
 
 /** One condition, with its path in the request. */
 export interface ParsedCondition {
   column: string
   compare: Compare
   value?: unknown
+  all?: true
   path: Path
 }
 
@@ -35,13 +38,15 @@ export interface ParsedCondition {
 export const MAX_FILTERS = 200
 /** The most groups in one another. */
 const MAX_DEPTH = 5
+/** The most values of a list. */
+const MAX_VALUES = 200
 
 /** The three forms in which a request may send conditions. */
 export interface WireConditions {
   filters?: unknown
   /** `{"status": "Active", "age": [">", 21]}` */
   where?: unknown
-  /** `{all: […]}` or `{any: […]}`, nested. */
+  /** A condition, or `{all: […]}`, `{any: […]}` or `{not: …}`, nested. */
   filter?: unknown
 }
 
@@ -54,7 +59,7 @@ export function parseConditions({ filters, where, filter }: WireConditions): Tre
   const parts: Tree<ParsedCondition>[] = []
   if (isGiven(filters)) parts.push(precedence(readFilters(filters, ['filters'], issues), ['filters']))
   if (isGiven(where)) parts.push({ all: readWhere(where, ['where'], issues) })
-  if (isGiven(filter)) parts.push(readGroup(filter, ['filter'], 1, issues))
+  if (isGiven(filter)) parts.push(readTree(filter, ['filter'], 1, issues))
   return accepted({ all: parts }, issues)
 }
 
@@ -73,12 +78,12 @@ export function parseFilters(filters: unknown): Filter[] {
  * Parses the `filter` of a view; returns null if it is absent.
  * @throws AppError 400 naming each malformed condition
  */
-export function parseGroup(filter: unknown): Branch<ParsedCondition> | null {
+export function parseTree(filter: unknown): Tree<ParsedCondition> | null {
   const issues: Issue[] = []
-  return isGiven(filter) ? accepted(readGroup(filter, ['filter'], 1, issues), issues) : null
+  return isGiven(filter) ? accepted(readTree(filter, ['filter'], 1, issues), issues) : null
 }
 
-function accepted<Read extends Tree<ParsedCondition>>(tree: Read, issues: Issue[]): Read {
+function accepted(tree: Tree<ParsedCondition>, issues: Issue[]): Tree<ParsedCondition> {
   if (!issues.length && leavesOf(tree).length > MAX_FILTERS) issues.push({ path: [], message: TOO_MANY })
   if (issues.length) throw badInputs(issues)
   return tree
@@ -96,19 +101,20 @@ export function precedence(filters: readonly Filter[], path: Path): Tree<ParsedC
 
 /** The leaves of the tree, in order. */
 export function leavesOf<Leaf extends object>(tree: Tree<Leaf>): Leaf[] {
-  if ('all' in tree) return tree.all.flatMap((part) => leavesOf(part))
+  if (isAllOf(tree)) return tree.all.flatMap((part) => leavesOf(part))
   if ('any' in tree) return tree.any.flatMap((part) => leavesOf(part))
-  return [tree]
+  return 'not' in tree ? leavesOf(tree.not) : [tree]
 }
 
 /** The tree with each leaf replaced. */
-export function mapLeaves<From extends object, To extends object>(tree: Branch<From>, change: (leaf: From) => Tree<To>): Branch<To>
-export function mapLeaves<From extends object, To extends object>(tree: Tree<From>, change: (leaf: From) => Tree<To>): Tree<To>
 export function mapLeaves<From extends object, To extends object>(tree: Tree<From>, change: (leaf: From) => Tree<To>): Tree<To> {
-  if ('all' in tree) return { all: tree.all.map((part) => mapLeaves(part, change)) }
+  if (isAllOf(tree)) return { all: tree.all.map((part) => mapLeaves(part, change)) }
   if ('any' in tree) return { any: tree.any.map((part) => mapLeaves(part, change)) }
-  return change(tree)
+  return 'not' in tree ? { not: mapLeaves(tree.not, change) } : change(tree)
 }
+
+/** A condition has `all`, too: with `true`, where a record must have all values of its list. */
+export const isAllOf = <Leaf extends object>(tree: Tree<Leaf>): tree is { all: Tree<Leaf>[] } => 'all' in tree && Array.isArray(tree.all)
 
 /** Null means absent wherever there is no value to clear (contract.md §1). */
 export const isGiven = (input: unknown) => input !== undefined && input !== null
@@ -138,7 +144,7 @@ function readConnector(input: unknown, path: Path, issues: Issue[]): 'AND' | 'OR
 /** Parses `{column, compare, value}`, where `field` may replace `column`. Returns null after adding to `issues`. */
 function readCondition(input: unknown, path: Path, otherKeys: readonly string[], issues: Issue[]): ParsedCondition | null {
   if (!isObject(input)) return refuse(issues, path, 'must be a filter: {column, compare, value}', null)
-  const unknown = Object.keys(input).filter((key) => !['column', 'field', 'compare', 'value', ...otherKeys].includes(key))
+  const unknown = Object.keys(input).filter((key) => !['column', 'field', 'compare', 'value', 'all', ...otherKeys].includes(key))
   for (const key of unknown) issues.push({ path: [...path, key], message: 'is not a known key' })
   if (isGiven(input.column) && isGiven(input.field))
     return refuse(issues, [...path, 'field'], 'send either column or field, not both', null)
@@ -150,7 +156,17 @@ function readCondition(input: unknown, path: Path, otherKeys: readonly string[],
   if (!isGiven(input.compare)) return refuse(issues, [...path, 'compare'], 'is required', null)
   const compare = compareOf(input.compare)
   if (!compare) return refuse(issues, [...path, 'compare'], UNKNOWN_COMPARE, null)
-  return condition(column, compare, input.value, path, issues)
+  const asked = condition(column, compare, input.value, path, issues)
+  if (!isGiven(input.all) || input.all === false) return asked
+  const message = wrongAll(input.all, compare, input.value)
+  if (message) return refuse(issues, [...path, 'all'], message, null)
+  return asked && { ...asked, all: true }
+}
+
+/** What is wrong about `all`; undefined if nothing is. */
+function wrongAll(all: unknown, compare: Compare, value: unknown): string | undefined {
+  if (all !== true) return 'must be true or false'
+  return compare === '=' && Array.isArray(value) ? undefined : 'goes with = and a list of values only'
 }
 
 const UNKNOWN_COMPARE = 'must be one of =, !=, >, <, >=, <=, contains, starts_with, ends_with, is_empty, is_not_empty'
@@ -161,7 +177,18 @@ function condition(column: string, compare: Compare, value: unknown, path: Path,
   const at = path[0] === 'where' ? path : [...path, 'value']
   if (value === undefined) return refuse(issues, at, 'is required', null)
   if (value === null) return refuse(issues, at, 'must not be null; is_empty asks for empty values', null)
+  if (Array.isArray(value) && !isList(value, compare, at, issues)) return null
   return { column, compare, value: valueInNfc(value), path }
+}
+
+/** Checks a list of values as far as it does not depend on the field. */
+function isList(values: readonly unknown[], compare: Compare, path: Path, issues: Issue[]): boolean {
+  const wrong = (message: string, index?: number) => refuse(issues, index === undefined ? path : [...path, index], message, false)
+  if (path[0] === 'where') return wrong('must be one value; filters and filter take lists')
+  if (compare !== '=' && compare !== '!=') return wrong(`must be one value; a list goes with = and !=, not with ${compare}`)
+  if (values.length < 1 || values.length > MAX_VALUES) return wrong(`must have 1 to ${MAX_VALUES} values`)
+  const empty = values.indexOf(null)
+  return empty < 0 || wrong('must not be null; is_empty asks for empty values', empty)
 }
 
 function readWhere(input: unknown, path: Path, issues: Issue[]): ParsedCondition[] {
@@ -178,16 +205,10 @@ function readWhere(input: unknown, path: Path, issues: Issue[]): ParsedCondition
   })
 }
 
-function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): Branch<ParsedCondition> {
-  if (!isGroup(input)) return refuse(issues, path, 'must be {all: […]} or {any: […]}', nothing())
-  const isAbsent = (name: string) => (name === 'all' || name === 'any') && !isGiven(input[name])
-  const [key = '', ...others] = Object.keys(input).filter((name) => !isAbsent(name))
-  if (others.length) return refuse(issues, path, 'must have one key, all or any', nothing())
-  const items = input[key]
-  if (!Array.isArray(items)) return refuse(issues, [...path, key], 'must be an array', nothing())
-  if (items.length > MAX_FILTERS) return refuse(issues, [...path, key], TOO_MANY, nothing())
-  const parts = items.map((item: unknown, index) => readPart(item, [...path, key, index], depth + 1, issues))
-  return key === 'all' ? { all: parts } : { any: parts }
+/** Parses a condition or a group that stands alone: the whole `filter`, or what a `not` negates. @param depth of it, if it is a group */
+function readTree(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<ParsedCondition> {
+  if (isObject(input) && Object.values(input).some(isGiven)) return readPart(input, path, depth, issues)
+  return refuse(issues, path, 'must be {column, compare, value}, {all: […]}, {any: […]} or {not: …}', nothing())
 }
 
 /** Parses a member of a group: another group, or a condition. @param depth of the member, if it is a group */
@@ -197,7 +218,24 @@ function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): T
   return readGroup(input, path, depth, issues)
 }
 
-const isGroup = (input: unknown): input is Record<string, unknown> => isObject(input) && (isGiven(input.all) || isGiven(input.any))
+const GROUPS: readonly string[] = ['all', 'any', 'not']
+
+function readGroup(input: Record<string, unknown>, path: Path, depth: number, issues: Issue[]): Tree<ParsedCondition> {
+  const isAbsent = (name: string) => GROUPS.includes(name) && !isGiven(input[name])
+  const [key = '', ...others] = Object.keys(input).filter((name) => !isAbsent(name))
+  if (others.length) return refuse(issues, path, 'must have one key, all, any or not', nothing())
+  const items = input[key]
+  if (key === 'not') return { not: readTree(items, [...path, key], depth + 1, issues) }
+  if (!Array.isArray(items)) return refuse(issues, [...path, key], 'must be an array', nothing())
+  if (items.length > MAX_FILTERS) return refuse(issues, [...path, key], TOO_MANY, nothing())
+  const parts = items.map((item: unknown, index) => readPart(item, [...path, key, index], depth + 1, issues))
+  return key === 'all' ? { all: parts } : { any: parts }
+}
+
+/** `all` is also the key by which a condition asks for all values of its list. */
+const isGroup = (input: unknown): input is Record<string, unknown> =>
+  isObject(input) && (isGiven(input.any) || isGiven(input.not) || (isGiven(input.all) && !NAMES.some((name) => isGiven(input[name]))))
+const NAMES = ['column', 'field', 'compare']
 const nothing = (): Branch<ParsedCondition> => ({ all: [] })
 
 /** Adds an issue, and returns a replacement for the input so that parsing can continue. */
