@@ -4,8 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { reauthenticate, type StreamCaller } from '../platform/access/reauthenticate.ts'
-import type { Actor } from '../platform/actor.ts'
 import { Semaphore } from '../platform/concurrency/semaphore.ts'
 import type { Database } from '../platform/database/database.ts'
 import { openListener } from '../platform/database/listener.ts'
@@ -13,21 +11,8 @@ import { AppError, unavailable } from '../platform/errors.ts'
 import { perProcess } from '../platform/processes/per-process.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { CHANNEL } from './log.ts'
-import { BATCH, type EventPosition, isAfter, lastPosition, positionOf, readEvents, type StoredEvent } from './order.ts'
-import { eventsByUser, maySee, type Reach, reachOf } from './visibility.ts'
-
-export interface Subscriber extends StreamCaller {
-  actor: Actor
-  /** Called once, before everything else. @param id the position of the stream, to continue from before the first event arrives */
-  open(id: number): void
-  send(events: readonly StoredEvent[]): void
-  /** Called at intervals. @param id the position up to which everything has been sent */
-  beat(id: number): void
-  /** Resolves when the backlog has been written, so that more can be sent. */
-  drained(): Promise<void>
-  /** Ends the stream: the credentials have ended, or the caller should reconnect. */
-  end(why: 'ended' | 'again'): void
-}
+import { openStreams, pageOf, type Stream, type Subscriber } from './open-streams.ts'
+import { type EventPage, type EventPosition, isAfter, lastPosition, positionOf, readEvents, type StoredEvent } from './order.ts'
 
 declare module '../platform/context.ts' {
   interface Deps {
@@ -49,15 +34,6 @@ export interface Feed {
   close(): Promise<void>
 }
 
-interface Stream extends Subscriber {
-  /** The key or user whose limit it counts for. */
-  caller: string
-  /** The position up to which it has been served. */
-  position: EventPosition
-  /** Whether it has caught up and gets its events from the feed. */
-  isLive: boolean
-}
-
 export interface FeedOptions {
   log: FastifyBaseLogger
   clock: () => Date
@@ -65,13 +41,13 @@ export interface FeedOptions {
   maxStreams: number
   /** Awaited before events are sent: a client that reads because of an event must find the change on a replica as well. */
   settled?: (() => Promise<void>) | undefined
+  /** True, the default: callers are checked when the access of their account has another version; false: before each sending. */
+  remembersAccess?: boolean
   /** How often streams send a heartbeat and their credentials are checked; 15 seconds by default. */
   beatMs?: number
 }
 
 const BEAT_MS = 15_000
-/** How long a revoked key or an ended session may still get events. */
-const RECHECK_MS = 2_000
 const RETRY_MS = 1_000
 /** How long to wait between reads while an open transaction holds events back. */
 const HELD_BACK_MS = { first: 10, most: 250 }
@@ -79,33 +55,30 @@ const HELD_BACK_MS = { first: 10, most: 250 }
 const REST = { leastMs: 60, factor: 3, mostMs: 120 }
 const REPLAYS_AT_ONCE = perProcess(4)
 
-export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs = BEAT_MS }: FeedOptions): Feed {
-  const streams = new Set<Stream>()
+export function openFeed(db: Database, { log, clock, maxStreams, settled, remembersAccess = true, beatMs = BEAT_MS }: FeedOptions): Feed {
+  const streams = openStreams(db, { clock, remembersAccess })
   const listener = openListener(db, { channel: CHANNEL, log, onNotification: wake, onConnect: wake, onLost: wake })
   const replays = new Semaphore(REPLAYS_AT_ONCE)
   let position: EventPosition = { xact_id: 0, id: 0 }
-  let checkedAt = -RECHECK_MS
   let isDue = false
   let isRunning = false
   let isClosed = false
   let beating: NodeJS.Timeout | undefined
 
   async function subscribe(subscriber: Subscriber, lastEventId: number | undefined): Promise<() => void> {
-    if (!streams.size) await start()
+    if (!streams.all.size) await start()
     const known = lastEventId === undefined ? undefined : await positionOf(db, lastEventId)
     if (isClosed) throw unavailable('The service is stopping')
-    const caller = callerOf(subscriber.actor)
-    if ([...streams].filter((stream) => stream.caller === caller).length >= maxStreams)
+    if (streams.countOf(subscriber.actor) >= maxStreams)
       throw new AppError('TOO_MANY_REQUESTS', 'Too many open streams', { retryAfterSeconds: 60 })
 
-    const stream: Stream = { ...subscriber, caller, position: known ?? position, isLive: false }
-    streams.add(stream)
+    const stream = streams.add(subscriber, known ?? position)
     stream.open(stream.position.id)
     if (lastEventId !== undefined && !known) stream.send([resetAt(position)])
     if (isAfter(position, stream.position)) void catchUp(stream)
     else stream.isLive = true
     wake()
-    return () => void streams.delete(stream)
+    return () => void streams.remove(stream)
   }
 
   /** Without streams the feed does not advance, so the first one starts it at the last event. */
@@ -113,7 +86,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
     await listener.start()
     const last = await lastPosition(db)
     // If another stream has opened in the meantime, the position stays.
-    if (!streams.size) position = last
+    if (!streams.all.size) position = last
     if (isClosed) return
     beating ??= setInterval(beat, beatMs).unref()
   }
@@ -121,6 +94,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
   const resetAt = ({ xact_id, id }: EventPosition): StoredEvent => ({
     ...{ xact_id, id, type: 'reset', at: formatInstant(clock()), account_id: 0, audience: null },
     ...{ space_id: null, table_id: null, record_id: null, task_id: null, comment_id: null },
+    ...{ user_id: null, change_id: null, count: null, fields: null, view_id: null },
   })
 
   /** Reads new events. Calls during a read lead to one more read. */
@@ -132,7 +106,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
   async function run(): Promise<void> {
     isRunning = true
     let heldBackMs = HELD_BACK_MS.first
-    while (isDue && streams.size && !isClosed) {
+    while (isDue && streams.all.size && !isClosed) {
       isDue = false
       try {
         heldBackMs = await advance(heldBackMs)
@@ -148,44 +122,40 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
 
   /** Reads one page and sends it. If events are held back, waits. @returns how long the next such wait takes, in milliseconds */
   async function advance(heldBackMs: number): Promise<number> {
-    const { events, isHeldBack } = await readEvents(db, position)
-    const last = events.at(-1)
-    if (last) {
-      if (settled) await settled()
-      // The position is set before the events are sent: a stream that opens in between begins after them.
-      position = last
-      await sleep(await deliver(events, last))
-    }
+    const tableIds = streams.tableIds()
+    const page = await readEvents(db, position, { tableIds })
+    const { events, end, isHeldBack, isFull } = page
+    const start = position
+    const hasAdvanced = isAfter(end, start)
+    if (events.length && settled) await settled()
+    // The position is set before the events are sent: a stream that opens in between begins after them.
+    position = end
+    if (hasAdvanced) await sleep(await deliver(page, start, new Set(tableIds)))
     if (isHeldBack) await sleep(heldBackMs)
     // A full page is followed by more events, and there is no notification when events are no longer held back.
-    isDue ||= isHeldBack || events.length === BATCH
-    return isHeldBack && !last ? Math.min(2 * heldBackMs, HELD_BACK_MS.most) : HELD_BACK_MS.first
+    isDue ||= isHeldBack || isFull
+    return isHeldBack && !hasAdvanced ? Math.min(2 * heldBackMs, HELD_BACK_MS.most) : HELD_BACK_MS.first
   }
 
-  /** Sends the events to the live streams. @returns how long to pause, in milliseconds */
-  async function deliver(events: readonly StoredEvent[], last: EventPosition): Promise<number> {
-    const accounts = new Set(events.map(({ account_id }) => account_id))
-    const live = [...streams].filter(({ isLive }) => isLive)
-    const concerned = live.filter(({ actor }) => accounts.has(actor.accountId))
-    const reach = await untilItWorks(async () => {
-      if (performance.now() - checkedAt > RECHECK_MS) await recheck()
-      return reachOf(db, events, [...new Set(concerned.map(({ actor }) => actor.userId))])
-    })
+  /**
+   * Sends the events to the live streams.
+   * @param tableIds the live tables of which there are events
+   * @returns how long to pause, in milliseconds
+   */
+  async function deliver({ events, end, isFull }: EventPage, start: EventPosition, tableIds: ReadonlySet<number>): Promise<number> {
+    const live = [...streams.all].filter(({ isLive }) => isLive)
+    // Of tables that were named first after the read had begun the page has no events.
+    const isLate = ({ tables }: Stream) => tables !== undefined && [...tables.keys()].some((id) => !tableIds.has(id))
+    const page = pageOf(events, { start, end })
+    const present = live.filter((stream) => !isLate(stream))
+    const concerned = streams.concernedBy(page, present)
+    const reach = concerned.length ? await untilItWorks(() => streams.reachNow(events, concerned)) : undefined
     const began = performance.now()
-    const byUser = eventsByUser(events, reach)
-    for (const stream of concerned) {
-      const { isOwner, userId } = stream.actor
-      const possible = isOwner ? events : byUser.get(userId)
-      if (possible) sendVisible(stream, possible, reach)
-    }
-    for (const stream of live) if (isAfter(last, stream.position)) stream.position = last
-    return Math.min(Math.max(REST.leastMs, REST.factor * (performance.now() - began)), REST.mostMs)
-  }
-
-  function sendVisible(stream: Stream, events: readonly StoredEvent[], reach: Reach): void {
-    if (!streams.has(stream)) return
-    const known = events.filter((event) => isAfter(event, stream.position) && maySee(stream.actor, event, reach))
-    if (known.length) stream.send(known)
+    if (reach) streams.send(page, concerned, reach)
+    for (const stream of present) streams.advance(stream, end)
+    for (const stream of live.filter(isLate)) void catchUp(stream)
+    const restMs = REST.factor * (performance.now() - began)
+    return Math.min(isFull ? restMs : Math.max(REST.leastMs, restMs), REST.mostMs)
   }
 
   /** Retries until `fn` succeeds: events that were read must not be lost while the database is unavailable. */
@@ -203,58 +173,42 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
 
   /** Sends missed events to a stream, page by page and as fast as the client reads, until it has reached the position of the feed. */
   async function catchUp(stream: Stream): Promise<void> {
+    stream.isLive = false
     try {
-      while (streams.has(stream) && isAfter(position, stream.position)) {
+      while (streams.all.has(stream) && isAfter(position, stream.position)) {
         const goal = position
         await replays.run(async () => {
-          // A slow client can take its time for a page.
-          if (performance.now() - checkedAt > RECHECK_MS) await recheck()
-          const { events } = await readEvents(db, stream.position, goal)
-          sendVisible(stream, events, await reachOf(db, events, [stream.actor.userId]))
-          stream.position = events.length === BATCH ? (events.at(-1) as EventPosition) : goal
+          const { position: start, tables } = stream
+          const { events, end, isFull } = await readEvents(db, start, { upTo: goal, tableIds: [...(tables?.keys() ?? [])] })
+          const page = pageOf(events, { start, end: isFull ? end : goal })
+          streams.send(page, [stream], await streams.reachNow(events, [stream]))
+          stream.position = page.end
         })
         await stream.drained()
       }
       stream.isLive = true
     } catch (error) {
       log.warn({ err: error }, 'a stream could not catch up')
-      end(stream, 'again')
-    }
-  }
-
-  /** Ends the streams of revoked keys and ended sessions, and updates the actors of the others. */
-  async function recheck(): Promise<void> {
-    const all = [...streams]
-    const actors = await reauthenticate(db, all, clock())
-    checkedAt = performance.now()
-    for (const [index, stream] of all.entries()) {
-      const actor = actors[index]
-      if (actor) stream.actor = actor
-      else end(stream, 'ended')
+      streams.end(stream, 'again')
     }
   }
 
   async function beat(): Promise<void> {
-    if (!streams.size) return
+    if (!streams.all.size) return
     wake()
-    await recheck().catch((error) => log.warn({ err: error }, 'streams not checked'))
-    for (const stream of streams) stream.beat(stream.position.id)
-  }
-
-  function end(stream: Stream, why: 'ended' | 'again'): void {
-    if (streams.delete(stream)) stream.end(why)
+    await streams.recheck([...streams.all]).catch((error) => log.warn({ err: error }, 'streams not checked'))
+    // What is held is sent within a moment, and the position is before it until then.
+    for (const stream of streams.all) if (!stream.live?.throttle.isHolding()) stream.beat(stream.position.id)
   }
 
   return {
     subscribe,
-    size: () => streams.size,
+    size: () => streams.all.size,
     async close() {
       isClosed = true
       clearInterval(beating)
-      for (const stream of streams) end(stream, 'again')
+      for (const stream of streams.all) streams.end(stream, 'again')
       await listener.close()
     },
   }
 }
-
-const callerOf = ({ keyId, userId }: Actor) => (keyId === null ? `user:${userId}` : `key:${keyId}`)

@@ -20,7 +20,23 @@ export const EVENT_TYPES = [
   'email.status',
   'notification',
 ] as const
-export type EventType = (typeof EVENT_TYPES)[number]
+
+/** The types of live tables, which only streams that name the table hear (contract.md §10, Live tables). */
+export const TABLE_EVENT_TYPES = [
+  'record.created',
+  'record.updated',
+  'record.deleted',
+  'record.restored',
+  'records.changed',
+  'table.updated',
+  'table.deleted',
+  'view.created',
+  'view.updated',
+  'view.deleted',
+  'members.changed',
+] as const
+export type TableEventType = (typeof TABLE_EVENT_TYPES)[number]
+export type EventType = (typeof EVENT_TYPES)[number] | TableEventType
 
 /** The text by which `db.watch` recognises statements that write events. */
 const WRITES = 'insert into events'
@@ -36,6 +52,9 @@ export const emitting = (rows: readonly Sql[], now: Given<Date>): Sql => sql`
 
 /** The channel on which processes notify each other of new events. */
 export const CHANNEL = 'gridpost_events'
+
+/** The statement that tells the processes of new events, for a transaction on a connection outside of the pool. */
+export const announcing: Sql = raw(`notify ${CHANNEL}`)
 
 /** Commits within this time share one NOTIFY, because each takes a lock that all databases of the server share. */
 const COALESCE_MS = 5
@@ -63,7 +82,7 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
     timer = undefined
     announcedAt = performance.now()
     try {
-      await db.write(raw(`notify ${CHANNEL}`))
+      await db.write(announcing)
     } catch (error) {
       log.warn({ err: error }, 'events not announced, retrying')
       schedule(RETRY_MS)
@@ -85,13 +104,16 @@ const FORGET_BATCH = 10_000
 /** Deletes events that are older than the retention time, in batches. The newest event stays, because streams continue from its id. */
 export async function deleteOldEvents(db: Database, now: Date, { keepEventsHours }: Pick<Settings, 'keepEventsHours'>): Promise<void> {
   const oldest = formatInstant(new Date(now.getTime() - keepEventsHours * 3_600_000))
-  let removed: number
-  do {
-    removed = (
-      await db.write(sql`
-      delete from events using (select id from events order by id limit ${FORGET_BATCH}) first
-      where events.id = first.id and events.at < ${oldest}::timestamp
-        and events.id <> (select id from events order by xact_id desc, id desc limit 1)`)
-    ).changed
-  } while (removed > 0)
+  // Each batch begins behind the one before, because the index keeps the entries of deleted rows until a vacuum.
+  for (let after = 0, isLeft = true; isLeft; ) {
+    const [last] = await db.write<{ id: number | null }>(sql`
+      with removed as (
+        delete from events using (select id from events where id > ${after} order by id limit ${FORGET_BATCH}) first
+        where events.id = first.id and events.at < ${oldest}::timestamp
+          and events.id <> (select id from events order by xact_id desc, id desc limit 1)
+        returning events.id
+      ) select max(id) as id from removed`)
+    isLeft = last?.id != null
+    after = last?.id ?? after
+  }
 }

@@ -25,11 +25,20 @@ export interface StoredEvent extends EventPosition {
   record_id: number | null
   task_id: number | null
   comment_id: number | null
+  /** The users who may see it, if its place does not tell. Empty: it is of a live table, and has the ids that follow. */
   audience: number[] | null
+  /** Who made the change; null for the service itself. */
+  user_id: number | null
+  change_id: number | null
+  /** Of how many records the change is; null for one record. */
+  count: number | null
+  /** The ids of the fields that became different, of `record.updated`. */
+  fields: string[] | null
+  view_id: number | null
 }
 
 /** The maximum number of events of one read. */
-export const BATCH = 500
+const BATCH = 500
 
 export const isAfter = (one: EventPosition, other: EventPosition): boolean =>
   one.xact_id > other.xact_id || (one.xact_id === other.xact_id && one.id > other.id)
@@ -49,32 +58,65 @@ const OLDEST = sql`select coalesce(min(x::text::bigint), pg_snapshot_xmax(pg_cur
       and l.database = (select oid from pg_database where datname = current_database())), false)
   )) then pg_xact_status(x) <> 'in progress' else true end`
 
+/** The maximum number of events that one read looks at, most of which may be of tables that are not asked for. */
+const SCANNED = 10 * BATCH
+
+export interface EventPage {
+  events: StoredEvent[]
+  /** The position up to which all events are known. */
+  end: EventPosition
+  /** Whether more events may follow at once. */
+  isFull: boolean
+  /** Whether an open transaction holds back committed events. */
+  isHeldBack: boolean
+}
+
+interface PageRow {
+  is_held_back: boolean
+  scanned: number
+  end_xact_id: number | null
+  end_id: number | null
+}
+
 /**
- * Reads the next events after a position, and whether an open transaction holds back committed events.
+ * Reads the next events after a position.
  * @param upTo the position to stop at, which was read before
+ * @param tableIds the live tables whose events are wanted, too
  */
 export async function readEvents(
   db: Database,
   after: EventPosition,
-  upTo?: EventPosition,
-): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
-  const end = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < (select xact_id from oldest)`
-  const rows = await db.read<StoredEvent & { is_held_back: boolean; id: number | null }>(
+  { upTo, tableIds = [] }: { upTo?: EventPosition; tableIds?: readonly number[] } = {},
+): Promise<EventPage> {
+  const isBeforeEnd = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < (select xact_id from oldest)`
+  const rows = await db.read<StoredEvent & PageRow & { id: number | null }>(
     labelled(
       'events:read',
-      sql`with oldest as materialized (${OLDEST})
-      select h.is_held_back, e.* from (
-        select coalesce((select max(xact_id) from events) >= (select xact_id from oldest), false) as is_held_back
+      sql`with oldest as materialized (${OLDEST}), scanned as materialized (
+        select e.id, e.xact_id, e.type, e.at, e.account_id, e.space_id, e.table_id, e.record_id, e.task_id, e.comment_id, e.audience,
+          e.user_id, e.change_id, e.count, e.fields, e.view_id
+        from events e where (e.xact_id, e.id) > (${after.xact_id}, ${after.id}) and ${isBeforeEnd} order by e.xact_id, e.id limit ${SCANNED}
+      )
+      select h.*, e.* from (
+        select coalesce((select max(xact_id) from events) >= (select xact_id from oldest), false) as is_held_back,
+          (select count(*)::int from scanned) as scanned, l.xact_id as end_xact_id, l.id as end_id
+        from (values (1)) as one left join lateral (select xact_id, id from scanned order by xact_id desc, id desc limit 1) l on true
       ) h
       left join lateral (
-        select e.id, e.xact_id, e.type, e.at, e.account_id, e.space_id, e.table_id, e.record_id, e.task_id, e.comment_id, e.audience
-        from events e where (e.xact_id, e.id) > (${after.xact_id}, ${after.id}) and ${end} order by e.xact_id, e.id limit ${BATCH}
+        select * from scanned s
+        where s.audience is distinct from '{}' or s.table_id = any(${tableIds}::int[]) or (s.table_id is null and ${tableIds.length > 0})
+        order by s.xact_id, s.id limit ${BATCH}
       ) e on true
       order by e.xact_id, e.id`,
     ),
   )
-  const events = rows.flatMap(({ is_held_back: _, ...event }) => (event.id === null ? [] : [event]))
-  return { events, isHeldBack: rows[0]?.is_held_back ?? false }
+  const { is_held_back, scanned = 0, end_xact_id, end_id } = rows[0] ?? {}
+  const events = rows.flatMap(({ is_held_back: _, scanned: __, end_xact_id: ___, end_id: ____, ...event }) =>
+    event.id === null ? [] : [event],
+  )
+  const last = events.length === BATCH ? events.at(-1) : undefined
+  const read = end_id && end_xact_id ? { xact_id: end_xact_id, id: end_id } : after
+  return { events, end: last ?? read, isFull: last !== undefined || scanned === SCANNED, isHeldBack: is_held_back ?? false }
 }
 
 /** The position of the last event that can be read now. */

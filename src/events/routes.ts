@@ -4,10 +4,13 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import type { Deps } from '../platform/context.ts'
+import { badShape } from '../platform/errors.ts'
 import { accessRequestOf } from '../platform/http/procedures/request-context.ts'
+import { fromQuery } from '../platform/http/procedures/rest.ts'
 import { memo } from '../platform/memo.ts'
+import { namedTables } from './live-tables.ts'
 import type { StoredEvent } from './order.ts'
-import { wire } from './schema.ts'
+import { StreamTables, wire } from './schema.ts'
 import { idOf } from './service.ts'
 
 const EVENTS_ACCESS: Access = { callers: callers.any, resource: null, right: 'read' }
@@ -16,10 +19,14 @@ const EVENTS_ACCESS: Access = { callers: callers.any, resource: null, right: 're
 const MOST_WAITING_BYTES = 1_048_576
 const RECONNECT_MS = 2_000
 
-export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
+export function mountStreams(app: FastifyInstance, { db, feed }: Deps): void {
   app.get('/api/events', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
     const { context, headers } = request
     const { actor } = await admit(accessRequestOf(context), EVENTS_ACCESS, false, {})
+    const asked = fromQuery(request.query as Record<string, string | string[]>, StreamTables)
+    const tables = await namedTables(db, actor, asked.table_ids)
+    const { error } = StreamTables.safeParse(asked)
+    if (error) throw badShape(error)
     const { credentials, ip } = context
     const { raw } = reply
     let hasLeft = false
@@ -28,7 +35,7 @@ export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
       hasLeft = true
       leave()
     })
-    leave = await feed.subscribe({ credentials, ip, actor, ...sink(reply) }, idOf(headers['last-event-id']?.toString()))
+    leave = await feed.subscribe({ credentials, ip, actor, tables, ...sink(reply) }, idOf(headers['last-event-id']?.toString()))
     if (hasLeft) leave()
   })
   // Streams must end before the server waits for its connections to close.

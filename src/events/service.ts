@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { type AppError, unauthorized, unavailable } from '../platform/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import type { Feed } from './feed.ts'
+import type { Subscriber } from './open-streams.ts'
 import { type StreamItem, wire } from './schema.ts'
 
 /** A reader with a larger backlog is disconnected. It can continue from its last event. */
@@ -20,7 +21,7 @@ export const idOf = (text: string | null | undefined): number | undefined =>
  */
 export async function* follow(
   { actor, now }: Pick<Context, 'actor' | 'now'>,
-  { credentials, ip }: StreamCaller,
+  { credentials, ip, tables }: StreamCaller & Pick<Subscriber, 'tables'>,
   feed: Feed,
   lastEventId: string | null | undefined,
   signal: AbortSignal | undefined,
@@ -36,6 +37,7 @@ export async function* follow(
       credentials,
       ip,
       actor,
+      tables,
       open: (id) => {
         if (after === undefined) waiting.push({ id, type: 'ready', at: formatInstant(now) })
       },

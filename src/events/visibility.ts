@@ -3,6 +3,7 @@
 import type { Actor } from '../platform/actor.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { labelled } from '../platform/database/statements/statement.ts'
+import { isOfTable } from './coalescing.ts'
 import type { StoredEvent } from './order.ts'
 
 /** The data that the rules need for a batch of events. */
@@ -13,16 +14,24 @@ export interface Reach {
   members: ReadonlyMap<number, ReadonlySet<number>>
   /** By standalone task: creator, assignee, and subscribers among the given users. */
   people: ReadonlyMap<number, ReadonlySet<number>>
+  /** By account: the version of its access (docs/decisions/0034-access-versions.md). */
+  versions: ReadonlyMap<number, string>
 }
 
-/** Reads the data for a batch of events and all users with open streams, in one statement. */
-export async function reachOf(db: Database, events: readonly StoredEvent[], userIds: readonly number[]): Promise<Reach> {
-  const idsOf = (key: 'space_id' | 'table_id' | 'task_id', among: readonly StoredEvent[]) => [
+type Pair = [id: number, users: number[]]
+
+/**
+ * Reads the data for a batch of events and all users with open streams, in one statement. Of the events of live tables only the version of
+ * the access is read: a stream knows which tables it may read by that version.
+ */
+export async function reachOf(db: Database, batch: readonly StoredEvent[], userIds: readonly number[]): Promise<Reach> {
+  const events = batch.filter((event) => !isOfTable(event))
+  const idsOf = (key: 'account_id' | 'space_id' | 'table_id' | 'task_id', among: readonly StoredEvent[]) => [
     ...new Set(among.flatMap((event) => event[key] ?? [])),
   ]
   const standalone = events.filter(({ space_id, audience }) => space_id === null && audience === null)
   const taskIds = idsOf('task_id', standalone)
-  const [found] = await db.read<{ tables: number[]; members: [number, number[]][]; people: [number, number[]][] }>(
+  const [found] = await db.read<{ tables: number[]; members: Pair[]; people: Pair[]; versions: [number, string][] }>(
     labelled(
       'events:reach',
       sql`select
@@ -38,11 +47,18 @@ export async function reachOf(db: Database, events: readonly StoredEvent[], user
         select k.id as task_id, array[k.creator_user_id, k.assignee_user_id]
           || array(select user_id from task_subscribers f where f.task_id = k.id and f.user_id = any(${userIds}::int[])) as users
         from tasks k where k.id = any(${taskIds}::int[]) and k.space_id is null
-      ) p) as people`,
+      ) p) as people,
+      (select coalesce(json_agg(json_build_array(v.account_id, v.version)), '[]') from access_versions v
+        where v.account_id = any(${idsOf('account_id', batch)}::int[])) as versions`,
     ),
   )
-  const sets = (pairs: [number, number[]][] = []) => new Map(pairs.map(([id, users]) => [id, new Set(users)]))
-  return { tables: new Set(found?.tables), members: sets(found?.members), people: sets(found?.people) }
+  const sets = (pairs: Pair[] = []) => new Map(pairs.map(([id, users]) => [id, new Set(users)]))
+  return {
+    tables: new Set(found?.tables),
+    members: sets(found?.members),
+    people: sets(found?.people),
+    versions: new Map(found?.versions),
+  }
 }
 
 /**

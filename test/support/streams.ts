@@ -11,6 +11,11 @@ export interface Heard {
   record_id?: number
   task_id?: number
   comment_id?: number
+  change_id?: number | null
+  user_id?: number | null
+  fields?: string[]
+  count?: number
+  view_id?: number
 }
 
 export interface TestStream {
@@ -27,9 +32,10 @@ export interface TestStream {
   cut(): void
 }
 
-export async function openStream(url: string, caller: Caller, lastEventId?: string): Promise<TestStream> {
+/** @param tableIds the live tables of the stream */
+export async function openStream(url: string, caller: Caller, lastEventId?: string, tableIds?: readonly number[]): Promise<TestStream> {
   const cutting = new AbortController()
-  const response = await fetch(`${url}/api/events`, {
+  const response = await fetch(`${url}/api/events${tableIds ? `?table_ids=${tableIds.join(',')}` : ''}`, {
     signal: cutting.signal,
     headers: {
       ...(typeof caller === 'string' && { authorization: `Bearer ${caller}` }),

@@ -12,12 +12,13 @@ const places = fc.array(fc.tuple(few, users), { maxLength: 4 })
 const event = fc.record({ account_id: few, space_id: maybe, table_id: maybe, task_id: maybe, audience: fc.option(users) }).map(
   (parts): StoredEvent => ({
     ...{ xact_id: 1, id: 1, type: 'task.updated', at: '2026-03-31 09:30:00', record_id: null, comment_id: null },
+    ...{ user_id: null, change_id: null, count: null, fields: null, view_id: null },
     ...parts,
   }),
 )
 const reach = fc.record({ tables: users, members: places, people: places }).map(({ tables, members, people }): Reach => {
   const sets = (pairs: [number, number[]][]) => new Map(pairs.map(([id, ids]) => [id, new Set(ids)]))
-  return { tables: new Set(tables), members: sets(members), people: sets(people) }
+  return { tables: new Set(tables), members: sets(members), people: sets(people), versions: new Map() }
 })
 const actor = fc
   .record({
