@@ -300,7 +300,7 @@ describe('the files of a task', () => {
     }
     const other = await withFiles()
     await app.as(other.owner).post(`/api/table/${other.table}/record/${other.record}/delete`)
-    expect(await isDropped(other.a.path)).toBe(true)
+    expect([await isDropped(other.a.path), (await app.as(other.owner).get(`/api/file/${other.a.path}`)).status]).toEqual([false, 404])
     expect([table, record]).not.toContain(other.table)
   })
 

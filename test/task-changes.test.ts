@@ -22,9 +22,13 @@ describe('changing a task', () => {
     app.setClock(later(1))
     const { status, body, headers } = await post(member, 'update', { title: 'Mail', details: null })
     expect(status).toBe(200)
-    expect(body).toEqual({ ...task, title: 'Mail', details: null, updated_at: '2026-03-30 09:31:00' })
+    expect(body).toEqual({ ...task, title: 'Mail', details: null, updated_at: '2026-03-30 09:31:00', version: 2 })
     expect(headers.get('etag')).toBe('"2"')
-    expect(await app.as(member).rpc.tasks.update.mutate({ task_id: task.id, title: 'Fax' })).toEqual({ ...body, title: 'Fax' })
+    expect(await app.as(member).rpc.tasks.update.mutate({ task_id: task.id, title: 'Fax' })).toEqual({
+      ...body,
+      title: 'Fax',
+      version: 3,
+    })
   })
 
   test('recomputes the reminder, and marks it as not sent', async () => {

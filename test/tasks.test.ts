@@ -46,6 +46,7 @@ describe('creating a task on a record', () => {
       completed_by_user_id: null,
       created_at: '2026-03-30 09:30:00',
       updated_at: '2026-03-30 09:30:00',
+      version: 1,
       attachments: [],
     })
   })

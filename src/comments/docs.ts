@@ -21,8 +21,10 @@ const comment: RecordComment = {
 export const commentDocs = operationDocs('Comments', {
   list: {
     summary: 'List the comments of a record',
-    description: 'Newest first, mails included. Only callers who can write see the addresses of blind copies.',
-    example: { output: { rows: [comment], total: 1 } },
+    description:
+      'Newest first, mails included. Only callers who can write see the addresses of blind copies. With `cursor` in place of `offset`, ' +
+      'each comment that exists throughout comes exactly once, whatever is written or deleted meanwhile.',
+    example: { input: { types: ['comment'], limit: 20 }, output: { rows: [comment], total: 1 } },
   },
 
   create: {

@@ -3,10 +3,12 @@
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import { type Actor, systemActor } from '../platform/actor.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { labelled } from '../platform/database/statements/statement.ts'
-import type { FileEntry } from '../platform/stored-files/rows.ts'
+import { type FileEntry, pathsOf } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
+import { releaseFiles } from '../tables/file-references.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
 import { withRowHere } from './elsewhere.ts'
 import { commentEvents, type EmailEventType, emailEvents } from './events.ts'
@@ -43,6 +45,19 @@ export async function insertSent(db: Database, email: Email, actor: Actor, now: 
     ),
   )
   return row?.id
+}
+
+/**
+ * Deletes the comment of an email that nobody has got, and whose row the caller has locked. Its files can be attached again as long as they
+ * are stored.
+ */
+export async function discardSent(context: Pick<Context, 'db' | 'now'>, commentId: number): Promise<void> {
+  const { db, now } = context
+  const [deleted] = await db.write<{ record_id: number; attachments: FileEntry[] }>(sql`
+    with deleted as (delete from record_comments where id = ${commentId} and type = 'email_out' returning *),
+    emitted as (${emitting([emailEvents('comment.deleted', sql`deleted`)], now)})
+    select record_id, attachments from deleted`)
+  if (deleted) await releaseFiles(context, pathsOf(deleted.attachments), { record_id: deleted.record_id, comment_id: commentId })
 }
 
 /** Notifies the followers of the record and the user who has sent the email that is answered. */

@@ -11,7 +11,7 @@ import { constant } from '../platform/database/prepare.ts'
 export const commentEvents = (type: EventType & `comment.${string}`, comments: Sql, place: Sql): Sql => sql`
   select ${constant(type)}, l.account_id, l.space_id, l.table_id, l.record_id, l.task_id, c.id, null::int[] from ${comments} c, ${place} l`
 
-export type EmailEventType = EventType & ('comment.created' | 'email.status')
+export type EmailEventType = EventType & ('comment.created' | 'comment.deleted' | 'email.status')
 
 /** @param emails a relation with rows of record_comments */
 export const emailEvents = (type: EmailEventType, emails: Sql): Sql =>

@@ -28,7 +28,7 @@ export const commentsRouter = router({
     .meta(rest('GET', `${record}/comments/get`, commentDocs.list, { isList: true }))
     .input(CommentQuery.extend(RecordPath.shape))
     .output(listOf(RecordComment))
-    .query(({ ctx, input }) => comments.list(ctx.context, onRecord(ctx.table, ctx.record), input)),
+    .query(({ ctx, input }) => comments.listOnRecord(ctx.context, onRecord(ctx.table, ctx.record), input)),
 
   create: recordProcedure('write', callers.any)
     .meta(rest('POST', `${record}/comments/create`, commentDocs.create, { isRepeatable: true }))

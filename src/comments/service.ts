@@ -8,7 +8,11 @@ import type { Context } from '../platform/context.ts'
 import { type Database, empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { labelled, shortWrite } from '../platform/database/statements/statement.ts'
 import { badInput, notFound } from '../platform/errors.ts'
-import type { WrittenList } from '../platform/http/answers/written-json.ts'
+import { decodeCursor, encodeCursor, refuseOffset } from '../platform/http/answers/cursor.ts'
+import { endOfPage } from '../platform/http/answers/row-json.ts'
+import { WrittenList } from '../platform/http/answers/written-json.ts'
+import type { RecordPath } from '../platform/http/procedures/schemas.ts'
+import { MAX_ID } from '../platform/row-ids.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { type FileEntry, pathsOf, withPresentHosts } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time/time.ts'
@@ -20,6 +24,7 @@ import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
 import { mentionedIds, newlyMentionedIds } from './mentions.ts'
 import { commented, mentioned } from './notices.ts'
+import { type CommentQuery, type RecordComment, recordCommentColumns } from './schema.ts'
 import { type CommentTable, columnList, locked, type PlaceColumn, type Subject } from './subject.ts'
 
 /** The comments on the subject, newest first, and their number. */
@@ -28,19 +33,53 @@ export async function list<Comment>(
   { comments, belongs, writeCommentsFor }: Subject<Comment>,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<WrittenList<Comment>> {
-  const table = raw(comments.name)
-  const found = await db.page(
+  return writeCommentsFor(actor)(await readPage(db, comments, { of: belongs, below: MAX_ID, limit, offset }))
+}
+
+/**
+ * The comments on a record, newest first, and their number. Without an offset the page has a cursor, as long as others follow: the order is
+ * that of the ids, so each comment comes once, whatever is written or deleted meanwhile (contract.md §11, Timeline).
+ * @throws AppError 400 for an offset beside a cursor, and for a cursor of another record or of other types
+ */
+export async function listOnRecord(
+  { db, actor, settings }: Context,
+  { comments, belongs, writeCommentsFor }: Subject<RecordComment>,
+  { table_id, record_id, types, limit, offset, cursor }: CommentQuery & RecordPath,
+): Promise<WrittenList<RecordComment>> {
+  refuseOffset({ cursor, offset })
+  const chosen = types && [...new Set(types)].sort()
+  const walk = JSON.stringify(['comments', table_id, record_id, chosen])
+  const end = decodeCursor(cursor ?? '', walk, settings.secretKeys)
+  const of = chosen ? sql`${belongs} and type = any(${chosen}::text[])` : belongs
+  const rows = await readPage(db, comments, { of, below: end?.id ?? MAX_ID, limit, offset: offset ?? 0 })
+  const last = offset == null ? endOfPage(rows, recordCommentColumns) : undefined
+  const { text, total } = writeCommentsFor(actor)(rows)
+  return new WrittenList(text, { total, next_cursor: last && encodeCursor(last, walk, settings.secretKeys) })
+}
+
+interface Part {
+  /** The condition on the comments. */
+  of: Sql
+  /** Only comments with smaller ids. */
+  below: number
+  limit: number
+  offset: number
+}
+
+/** Reads a page of comments, newest first, each with the number of all comments and of those from the first of the page on. */
+const readPage = ({ page }: Database, { name, columns }: CommentTable, { of, below, limit, offset }: Part) =>
+  page(
     labelled(
       'comments:list',
-      sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
+      sql`select c.*, n.total, n.below from (
+        select count(*) as total, count(*) filter (where id < ${below}::int) as below from ${raw(name)} where ${of}
+      ) n
       left join lateral (
-        select ${comments.columns} from ${table} c where ${belongs} order by id desc limit ${limit} offset ${offset}
+        select ${columns} from ${raw(name)} c where ${of} and id < ${below}::int order by id desc limit ${limit} offset ${offset}
       ) c on true
       order by c.id desc`,
     ),
   )
-  return writeCommentsFor(actor)(found)
-}
 
 /**
  * Creates a comment. Mentioned users are subscribed and notified of the mention; the other followers are notified of the comment.
@@ -208,13 +247,8 @@ async function removeFrom(context: Context, { comments, row, belongs }: Subject,
 
 type Deleted = { attachments: FileEntry[] } & Record<Exclude<PlaceColumn, 'account_id'>, number | null>
 
-/** Deletes the comments and subscriptions of deleted records; with a table also the subscriptions to the table itself. */
-export const commentCascade: Cascade = {
-  async onRecordsDeleted({ db }, tableId, recordIds) {
-    const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
-    await db.write(sql`with unfollowed as (delete from subscriptions where ${ofRecords}) delete from record_comments where ${ofRecords}`)
-  },
-}
+/** Comments and subscriptions go with their records. With a table go the subscriptions to the table itself. */
+export const commentCascade: Cascade = { rows: [{ table: 'subscriptions' }, { table: 'record_comments' }] }
 
 /**
  * Names the present storage of moved files of comments and mails, as `renewHosts` of records/cells/file-cells.ts does for records.

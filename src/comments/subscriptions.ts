@@ -2,7 +2,7 @@
 
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
-import { raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { labelled } from '../platform/database/statements/statement.ts'
 import { conflict, notFound } from '../platform/errors.ts'
 import { withRowHere } from './elsewhere.ts'
@@ -43,6 +43,20 @@ export async function unsubscribe({ db, actor }: Context, subject: Followable, i
   const { changed: removed } = await db.write(sql`delete from ${raw(subscriptions.name)} where user_id = ${actor.userId} and ${belongs}`)
   if (!removed && !isForced) throw conflict('Not subscribed')
   return { ok: true, subscribed: false }
+}
+
+const MOST_ENDED = 1_000
+
+/** Ends what an erased user follows. What somebody else has locked, such as a deletion, is left out. @returns whether there may be more */
+export async function endSubscriptions(db: Database, userId: number): Promise<boolean> {
+  const ended = await Promise.all(
+    (['subscriptions', 'task_subscribers'] as const).map((table) =>
+      db.write(sql`
+        delete from ${raw(table)} where ctid = any(array(
+          select s.ctid from ${raw(table)} s where s.user_id = ${userId} limit ${MOST_ENDED} for update skip locked))`),
+    ),
+  )
+  return ended.some(({ changed }) => changed > 0)
 }
 
 /**

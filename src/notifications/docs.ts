@@ -46,6 +46,12 @@ export const docs = operationDocs('Notifications', {
     example: { output: { id: 31, read: false } },
   },
 
+  markRecordRead: {
+    summary: "Mark a record's notifications as read",
+    description: "Marks the caller's unread notifications about the record and about its tasks, which its badge counts as `unread`.",
+    example: { output: { read: 2 } },
+  },
+
   markAllRead: {
     summary: 'Mark all notifications as read',
     description: "Marks all of the caller's notifications that the list shows.",

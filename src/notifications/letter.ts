@@ -84,7 +84,9 @@ interface Letter {
 }
 
 const quoted = (title: string) => `“${title}”`
-const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+/** Characters that turn the order of the letters after them (UAX #9): a name with one would turn the rest of the sentence. */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll(TURNING, '').trim()
 
 /** The subject of one notification is its message; that of several is their number and topics. */
 function subjectOf(items: readonly LetterItem[]): string {

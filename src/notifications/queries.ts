@@ -49,7 +49,7 @@ export async function countUnread(db: Database, actor: Actor): Promise<number> {
 }
 
 /** True if the caller may read the task or record of notification `n`. Others are kept, because the right may return. */
-export const mayRead = (actor: Actor): Sql => sql`(${notificationInReach(actor)} and ${MAY_READ_TASK})`
+export const mayRead = (reader: NotificationReader): Sql => sql`(${notificationInReach(reader)} and ${MAY_READ_TASK})`
 
 /**
  * True if the user of notification `n` can read its task: a standalone task is visible to creator, assignee and subscribers

@@ -1,9 +1,9 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok } from '../platform/http/procedures/schemas.ts'
-import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/procedures/trpc.ts'
+import { listOf, NoInput, Ok, RecordPath } from '../platform/http/procedures/schemas.ts'
+import { accountProcedure, recordProcedure, resourceProcedure, rest, router } from '../platform/http/procedures/trpc.ts'
 import { docs } from './docs.ts'
 import { dueOfPrincipal } from './queries.ts'
-import { Notification, NotificationPath, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
+import { MarkedRead, Notification, NotificationPath, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 import * as notifications from './service.ts'
 
 export const notificationsRouter = router({
@@ -30,6 +30,12 @@ export const notificationsRouter = router({
     .input(NotificationPath)
     .output(ReadState)
     .mutation(({ ctx }) => notifications.mark(ctx.context, ctx.row, false)),
+
+  markRecordRead: recordProcedure('read', callers.users)
+    .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/markRead', docs.markRecordRead))
+    .input(RecordPath)
+    .output(MarkedRead)
+    .mutation(({ ctx, input }) => notifications.markRecordRead(ctx.context, input)),
 
   markAllRead: accountProcedure(callers.users)
     .meta(rest('POST', '/api/notifications/markAllRead', docs.markAllRead))

@@ -2,10 +2,15 @@ import type { Resource } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import type { WrittenList } from '../platform/http/answers/written-json.ts'
+import type { RecordPath } from '../platform/http/procedures/schemas.ts'
 import { formatInstant } from '../platform/time/time.ts'
+import type { Cascade } from '../tables/cascade.ts'
 import { countDue } from './due.ts'
 import { canSee, countUnread, type DueRow, listNotifications, MAY_READ_TASK, mayRead } from './queries.ts'
-import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
+import type { MarkedRead, Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
+
+/** Notifications about a record and its tasks go and come back with it. */
+export const notificationCascade: Cascade = { rows: [{ table: 'notifications' }] }
 
 /** The caller's own notification in the path. One about a task or record that the caller may no longer read is not found. */
 export const notificationResource: Resource<{ notification_id: number }> = {
@@ -37,6 +42,17 @@ export async function mark({ db, now }: Context, { notification_id: id }: { noti
       : sql`update notifications set read_at = null where id = ${id}`,
   )
   return { id, read }
+}
+
+/** Marks the caller's unread notifications about a record and its tasks. */
+export async function markRecordRead({ db, actor, now }: Context, { table_id, record_id }: RecordPath): Promise<MarkedRead> {
+  const at = formatInstant(now)
+  const marked = await db.write(
+    sql`update notifications n set read_at = ${at}::timestamp, seen_at = coalesce(seen_at, ${at}::timestamp)
+      where n.user_id = ${actor.userId} and n.table_id = ${table_id} and n.record_id = ${record_id} and n.read_at is null
+      returning n.id`,
+  )
+  return { read: marked.length }
 }
 
 /** Marks all notifications that the caller may read. */

@@ -43,7 +43,7 @@ export async function update(
       await releaseFromDeleted(context, input.external_id)
     }
     const [current] = await db.read<StoredTask>(
-      labelled('tasks:lock', sql`select ${TASK_COLUMNS}, k.version from tasks k where k.id = ${task_id} for update`),
+      labelled('tasks:lock', sql`select ${TASK_COLUMNS} from tasks k where k.id = ${task_id} for update`),
     )
     if (!current) throw notFound('Task')
     if (isStale(ifMatch, current)) throw stale('The task has changed since', answerOf(current))
@@ -92,7 +92,7 @@ function updating({ actor, now }: Context, current: StoredTask, next: Changeable
       now,
     )}),
     emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
-    select ${TASK_COLUMNS}, k.version from changed k`
+    select ${TASK_COLUMNS} from changed k`
 }
 
 /**

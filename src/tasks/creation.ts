@@ -171,7 +171,7 @@ const creating = prepare<Shape, Values>(MOST_PREPARED, (p, shape) => {
     )}),
     emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
     select people.*, ${shape.namesAssigner ? canBeAssigner(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live,
-      k.version, ${TASK_COLUMNS}
+      ${TASK_COLUMNS}
     from people left join new_task k on true`
 })
 

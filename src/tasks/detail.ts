@@ -12,9 +12,10 @@ import { selectForJson } from '../platform/http/answers/columns.ts'
 import { resourceProcedure } from '../platform/http/procedures/trpc.ts'
 import { memo } from '../platform/memo.ts'
 import { definitionHere } from '../tables/elsewhere/definition-here.ts'
+import { taskCommentColumns } from './comments/schema.ts'
 import { selectTask, type TaskRow, taskResource } from './procedure.ts'
 import { onWire, TASK_COLUMNS } from './queries.ts'
-import { type StoredTask, type Task, type TaskDetail, taskCommentColumns } from './schema.ts'
+import type { StoredTask, Task, TaskDetail } from './schema.ts'
 
 /**
  * The number of comments in a task's detail (api.md, Limits). It is a literal, because PostgreSQL supposes that a bound limit returns a
@@ -22,7 +23,7 @@ import { type StoredTask, type Task, type TaskDetail, taskCommentColumns } from 
  */
 const RECENT_COMMENTS = sql`20`
 
-/** A task with everything that its page shows, and its version. */
+/** A task with everything that its page shows. */
 export type DetailRow = StoredTask & Omit<TaskDetail, keyof Task>
 
 // ── what is read ────────────────────────────────────────────────────────────
@@ -41,7 +42,7 @@ interface DetailSources {
 
 /** The columns of a `DetailRow` of task `k`. */
 const detailColumns = ({ taskId, userId, tableName, title }: DetailSources): Sql => sql`
-  k.version, ${TASK_COLUMNS},
+  ${TASK_COLUMNS},
   (select count(*) from task_comments c where c.task_id = ${taskId}) as comment_count,
   f.subscribers, ${userId} = any(f.subscribers) as subscribed,
   ${tableName} as table_name, ${title} as record_title,
@@ -83,8 +84,9 @@ export async function getTask(
 const OF_TASK = sql`k.id`
 
 export function answerFrom(row: DetailRow): Answer<TaskDetail> {
-  const { version, comment_count, subscribers, subscribed, table_name, record_title, recent_comments } = row
-  return { value: { ...onWire(row), comment_count, subscribers, subscribed, table_name, record_title, recent_comments }, version }
+  const { comment_count, subscribers, subscribed, table_name, record_title, recent_comments } = row
+  const value = { ...onWire(row), comment_count, subscribers, subscribed, table_name, record_title, recent_comments }
+  return { value, version: row.version }
 }
 
 /** By itself, because the record may be on another server. */

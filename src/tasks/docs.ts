@@ -1,6 +1,8 @@
 import type { File, StagedFile, Upload } from '../files/schema.ts'
 import { operationDocs } from '../platform/http/procedures/operation-docs.ts'
-import type { NewTask, Reminder, Task, TaskComment, TaskDetail } from './schema.ts'
+import type { TaskComment } from './comments/schema.ts'
+import type { TaskInContext } from './lists/schema.ts'
+import type { NewTask, Reminder, Task, TaskDetail } from './schema.ts'
 
 // The examples follow one task from its creation to its first comment.
 const newTask = {
@@ -33,6 +35,7 @@ const task: Task = {
   completed_by_user_id: null,
   created_at: '2026-03-30 09:30:00',
   updated_at: '2026-03-30 09:30:00',
+  version: 1,
   attachments: [],
 }
 
@@ -81,6 +84,15 @@ const comment: TaskComment = {
   updated_at: null,
 }
 
+const inContext: TaskInContext = {
+  ...task,
+  assignee_name: 'Max Born',
+  creator_name: 'Ada Byron',
+  table_name: 'Companies',
+  record_title: 'Analytical Engines Ltd',
+  comment_count: 1,
+}
+
 const detail: TaskDetail = {
   ...task,
   comment_count: 1,
@@ -120,6 +132,7 @@ export const docs = operationDocs('Tasks', {
     summary: 'List the tasks of a record',
     description:
       'Open tasks come first, sorted by due date with undated tasks last; then the completed ones, most recently completed first. ' +
+      'With `order=created` the newest comes first, and with `cursor` in place of `offset` each task that exists throughout comes once. ' +
       CHANGES_SINCE,
     example: { input: { status: 'open' }, output: { rows: [task], total: 1 } },
   },
@@ -186,7 +199,7 @@ export const docs = operationDocs('Tasks', {
   list: {
     summary: "List the caller's tasks",
     description: `Includes standalone tasks and tasks on records, except in tables that the caller can no longer read. ${CHANGES_SINCE}`,
-    example: { input: { tab: 'my', search: 'call' }, output: { rows: [task], total: 1 } },
+    example: { input: { tab: 'my', search: 'call', include: ['context'] }, output: { rows: [inContext], total: 1 } },
   },
 
   create: {

@@ -1,5 +1,5 @@
 import { canSee } from '../notifications/queries.ts'
-import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, empty, join, type Sql, sql } from '../platform/database/database.ts'
 import { labelled, shortRead } from '../platform/database/statements/statement.ts'
 import { type StoredRow, selectColumns, wireOf } from '../platform/http/answers/columns.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
@@ -18,7 +18,7 @@ export interface ChangeSource {
   tombstones: Sql
 }
 
-/** A changed or deleted task, with the instant of the change. */
+/** A changed or deleted task, with the instant of the change; with further columns, if they were selected. */
 export type ChangedTask = { at: string; is_deleted: boolean; id: number } & StoredRow<typeof taskColumns>
 
 /** A page of changed tasks. Only the first page has a total, because counting reads all changes. */
@@ -32,11 +32,13 @@ export interface ChangesPage {
  * more than its own rows, in the order of an index.
  * @param since `YYYY-MM-DD HH:MM:SS`, UTC
  * @param after the last row of the previous page
+ * @param more further columns of each task `k`, and what they join
  */
 export async function listChanges(
   db: Database,
   { parts, tombstones }: ChangeSource,
   { since, after, limit, offset }: { since: string; after: { at: string; id: number } | null; limit: number; offset: number },
+  more?: { columns: Sql; joined: Sql },
 ): Promise<ChangesPage> {
   const from = (at: Sql, id: Sql) =>
     after ? sql`(${at}, ${id}) > (${after.at}::timestamp, ${after.id}::int)` : sql`${at} >= ${since}::timestamp`
@@ -53,12 +55,12 @@ export async function listChanges(
   const rows = await db.read<ChangedTask & { total: number | null; id: number | null }>(
     labelled(
       'tasks:changes',
-      sql`select n.total, c.at, c.is_deleted, ${TASK_COLUMNS}, c.id
+      sql`select n.total, c.at, c.is_deleted, ${TASK_COLUMNS}, ${more ? sql`${more.columns},` : empty} c.id
       from (select ${total} as total) n
       left join lateral (
         select * from (${join(firsts, ' union all ')}) c order by c.at, c.id limit ${limit} offset ${offset}
       ) c on true
-      left join tasks k on k.id = c.id
+      left join tasks k on k.id = c.id ${more?.joined ?? empty}
       order by c.at, c.id`,
     ),
   )

@@ -1,3 +1,4 @@
+import { Force } from '../comments/schema.ts'
 import * as subscriptions from '../comments/subscriptions.ts'
 import { dueOfPrincipal } from '../notifications/queries.ts'
 import { callers } from '../platform/access/authorize.ts'
@@ -11,22 +12,19 @@ import * as deletion from './deletion.ts'
 import { shownTaskProcedure } from './detail.ts'
 import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
+import { ListedTask, RecordTaskQuery, TaskQuery } from './lists/schema.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
   BadgeCount,
-  Force,
-  ListedTask,
   MadeTask,
   Marked,
   NewTask,
   NewTasks,
-  RecordTaskQuery,
   Reminder,
   Task,
   TaskCount,
   TaskDetail,
   TaskPath,
-  TaskQuery,
   TaskSubscribed,
   TaskUpdate,
   withRules,

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { CommentText, FixedAttachments, NewCommentText } from '../comments/schema.ts'
 import {
   changeable,
   date,
@@ -12,19 +11,9 @@ import {
   text,
   time,
 } from '../platform/http/answers/columns.ts'
-import {
-  CalendarDate,
-  Cursor,
-  EmailAddress,
-  Id,
-  Instant,
-  InstantInput,
-  limit,
-  Offset,
-  Text,
-  Time,
-} from '../platform/http/procedures/schemas.ts'
-import { absentOr, changesOf, orDefault } from '../platform/validation-messages.ts'
+import { CalendarDate, EmailAddress, Id, Instant, Person, Text, Time, Version } from '../platform/http/procedures/schemas.ts'
+import { changesOf } from '../platform/validation-messages.ts'
+import { TaskComment } from './comments/schema.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
 
@@ -39,37 +28,37 @@ const MAX_REMINDER_OFFSET_MINS = 525_600
 export const Status = z.enum(['open', 'done'])
 export type Status = z.infer<typeof Status>
 
-export const DeletedTask = z
-  .strictObject({ id: Id, deleted_at: Instant })
-  .meta({ id: 'DeletedTask', description: 'A deleted task, in lists with updated_since.' })
-export type DeletedTask = z.infer<typeof DeletedTask>
-
 const UtcTime = z.string().meta({ description: 'UTC, HH:MM:SS', example: '14:30:00' })
 
 export const taskColumns = {
-  id: setByService(int(Id)),
+  id: setByService(int(Id.meta({ description: 'The `task_id` of paths.' }))),
   creator_user_id: int(Id.meta({ description: 'The owner of the task, whom it is shown as coming from.' })),
-  assignee_user_id: changeable(int(Id)),
-  account_id: int(Id),
+  assignee_user_id: changeable(int(Id.meta({ description: 'The user who is to do it.' }))),
+  account_id: int(Id.meta({ description: 'The account of its creator.' })),
   space_id: int(Id.nullable().meta({ description: 'Null on a standalone task, like table_id and record_id.' })),
-  table_id: int(Id.nullable()),
-  record_id: int(Id.nullable()),
-  title: changeable(text(z.string())),
-  details: changeable(text(z.string().nullable())),
+  table_id: int(Id.nullable().meta({ description: 'The table of the linked record; null on a standalone task.' })),
+  record_id: int(Id.nullable().meta({ description: 'The linked record; null on a standalone task.' })),
+  title: changeable(text(z.string().meta({ description: 'What is to be done, in one line.' }))),
+  details: changeable(text(z.string().nullable().meta({ description: 'Long text about it.' }))),
   due_date: changeable(
     date(z.string().nullable().meta({ description: 'A calendar date. Together with due_time it is an instant in UTC.', format: 'date' })),
   ),
-  due_time: changeable(time(UtcTime.nullable())),
+  due_time: changeable(
+    time(UtcTime.nullable().meta({ description: 'The time on due_date, in UTC, HH:MM:SS; null: some time on that day.' })),
+  ),
   reminder_offset_mins: changeable(int(z.int().nullable().meta({ description: 'Minutes before the due instant.' }))),
   reminder_time: changeable(time(UtcTime.nullable().meta({ description: 'On due_date, for a task without due_time.' }))),
   reminder_at: changeable(instant(Instant.nullable().meta({ description: 'The computed instant of the reminder.' }))),
-  reminder_sent_at: setByService(instant(Instant.nullable())),
-  status: setByService(text(Status)),
-  completed_at: setByService(instant(Instant.nullable())),
-  completed_by_user_id: setByService(int(Id.nullable())),
+  reminder_sent_at: setByService(instant(Instant.nullable().meta({ description: 'When the assignee was reminded; null before.' }))),
+  status: setByService(text(Status.meta({ description: 'Whether it is still to be done.' }))),
+  completed_at: setByService(
+    instant(Instant.nullable().meta({ description: 'When it was marked done: UTC, YYYY-MM-DD HH:MM:SS; null while it is open.' })),
+  ),
+  completed_by_user_id: setByService(int(Id.nullable().meta({ description: 'Who marked it done; null while it is open.' }))),
   created_at: instant(Instant),
   updated_at: instant(Instant),
-  attachments: changeable(jsonb(z.array(Attachment))),
+  version: setByService(int(Version)),
+  attachments: changeable(jsonb(z.array(Attachment).meta({ description: 'The files of the task itself, without those of its comments.' }))),
   external_id: changeable(
     text(z.string().optional().meta({ description: 'The id that an integration gave the task; absent without one.' })),
   ),
@@ -79,49 +68,36 @@ export const Task = z
   .strictObject(shapeOf(taskColumns))
   .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
 export type Task = z.infer<typeof Task>
-/** A task as it is stored, with its version. */
-export type StoredTask = StoredRow<typeof taskColumns> & { version: number }
-
-/**
- * A row of a list: a task, or with updated_since a deleted one. Its TypeScript type is a task with an optional `deleted_at`, so that
- * callers without updated_since need not distinguish the two.
- */
-export const ListedTask = z.union([Task, DeletedTask]) as unknown as z.ZodType<Task & Partial<DeletedTask>, Task | DeletedTask>
-
-export const taskCommentColumns = {
-  id: int(Id),
-  task_id: int(Id),
-  content: text(z.string()),
-  user_id: int(z.int().meta({ description: '0 when written through an API key.' })),
-  user_name: text(z.string().meta({ description: "'API: <key name>' when written through an API key." })),
-  api_key_id: int(Id.nullable()),
-  attachments: jsonb(z.array(Attachment)),
-  created_at: instant(Instant),
-  updated_at: instant(Instant.nullable().meta({ description: 'Null until edited.' })),
-}
-
-export const TaskComment = z.strictObject(shapeOf(taskCommentColumns)).meta({ id: 'TaskComment', description: 'A comment on a task.' })
-export type TaskComment = z.infer<typeof TaskComment>
+/** A task as it is stored. */
+export type StoredTask = StoredRow<typeof taskColumns>
 
 export const TaskDetail = Task.extend({
-  comment_count: z.int(),
+  comment_count: z.int().meta({ description: 'The number of all its comments.' }),
   subscribers: z.array(Id).meta({ description: 'Ids of the users who follow the task, ascending.' }),
   subscribed: z.boolean().meta({ description: 'Whether the acting user follows the task.' }),
-  table_name: z.string().nullable(),
-  record_title: z.string().nullable(),
+  table_name: z.string().nullable().meta({ description: 'The name of the linked table; null on a standalone task.' }),
+  record_title: z.string().nullable().meta({ description: 'The title of the linked record; null without one, and on a standalone task.' }),
   recent_comments: z.array(TaskComment).meta({ description: 'The latest 20, newest first.' }),
 }).meta({ id: 'TaskDetail', description: 'A task with its counts, subscribers and latest comments.' })
 export type TaskDetail = z.infer<typeof TaskDetail>
 
 export const TaskCount = z
-  .strictObject({ open: z.int(), total: z.int() })
+  .strictObject({
+    open: z.int().meta({ description: 'Tasks that are not done.' }),
+    total: z.int().meta({ description: 'All tasks, done ones included.' }),
+  })
   .meta({ id: 'TaskCount', description: "The number of a record's open tasks, and of all its tasks." })
 export type TaskCount = z.infer<typeof TaskCount>
 
-export const BadgeCount = z.strictObject({ count: z.int(), overdue: z.int() }).meta({
-  id: 'BadgeCount',
-  description: 'The number of open tasks of the caller that are due today or overdue, and how many of them are overdue.',
-})
+export const BadgeCount = z
+  .strictObject({
+    count: z.int().meta({ description: 'Open tasks that are due today or overdue.' }),
+    overdue: z.int().meta({ description: 'Those of them whose due instant or day has passed.' }),
+  })
+  .meta({
+    id: 'BadgeCount',
+    description: 'The number of open tasks of the caller that are due today or overdue, and how many of them are overdue.',
+  })
 export type BadgeCount = z.infer<typeof BadgeCount>
 
 export const Reminder = z
@@ -132,10 +108,7 @@ export const Reminder = z
       .nullable()
       .meta({ description: 'The same instant in the time zone of the assignee, YYYY-MM-DD HH:MM:SS.', example: '2026-03-31 16:00:00' }),
     timezone: z.string().meta({ description: 'The time zone of the assignee.', example: 'Europe/Berlin' }),
-    to: z
-      .strictObject({ id: Id, name: z.string(), email: z.string() })
-      .nullable()
-      .meta({ description: 'The assignee; null while the assignee cannot see the task, and is not reminded.' }),
+    to: Person.nullable().meta({ description: 'The assignee; null while the assignee cannot see the task, and is not reminded.' }),
     state: z.enum(['none', 'scheduled', 'sent', 'missed']).meta({
       description:
         'none: no reminder, or one that will not be sent because the task is done or the assignee cannot see it. missed: it was past ' +
@@ -146,17 +119,24 @@ export const Reminder = z
 export type Reminder = z.infer<typeof Reminder>
 
 export const Marked = z
-  .strictObject({ ok: z.boolean().meta({ description: 'False when the task already had that status.' }), status: Status })
-  .meta({ id: 'Marked' })
+  .strictObject({
+    ok: z.boolean().meta({ description: 'False when the task already had that status.' }),
+    status: Status.meta({ description: 'The status that the task has now.' }),
+  })
+  .meta({ id: 'Marked', description: 'A task after it was marked.' })
 export type Marked = z.infer<typeof Marked>
 
-export const TaskSubscribed = z.strictObject({ ok: z.literal(true), subscribed: z.boolean() }).meta({ id: 'TaskSubscribed' })
+export const TaskSubscribed = z
+  .strictObject({
+    ok: z.literal(true).meta({ description: 'Always true: a refusal has another status.' }),
+    subscribed: z.boolean().meta({ description: 'Whether the acting user follows the task now.' }),
+  })
+  .meta({ id: 'TaskSubscribed', description: 'Whether the acting user follows a task.' })
 export type TaskSubscribed = z.infer<typeof TaskSubscribed>
 
 // ── requests ──────────────────────────────────────────────────────
 
 export const TaskPath = z.strictObject({ task_id: Id })
-export const TaskCommentPath = TaskPath.extend({ comment_id: Id })
 
 const Title = Text.trim().min(1, 'must not be empty').max(MAX_TITLE, `must have at most ${MAX_TITLE} characters`)
 const Details = Text.max(MAX_DETAILS, `must have at most ${MAX_DETAILS} characters`)
@@ -166,27 +146,33 @@ const ExternalId = Text.min(1, 'must not be empty')
 const ReminderOffset = z.int().min(0, 'must be 0 or more').max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
 
 /** Without the rules between keys (`withRules`), so that it can be extended with the ids of a path. */
-export const NewTask = z.strictObject({
-  title: Title,
-  details: Details.nullish(),
-  assignee_user_id: Id.nullish().meta({ description: 'Wins over assignee_email. Default: the acting user.' }),
-  assignee_email: EmailAddress.nullish(),
-  assigner_user_id: Id.nullish().meta({ description: 'The user whom the task is shown as coming from. Wins over assigner_email.' }),
-  assigner_email: EmailAddress.nullish(),
-  notify_assigner: z.boolean().nullish().meta({ description: 'Default true; false leaves the assigner unsubscribed.' }),
-  due_date: CalendarDate.nullish(),
-  due_time: Time.nullish().meta({ description: 'UTC; only together with due_date.' }),
-  reminder_offset_mins: ReminderOffset.nullish().meta({ description: 'Minutes before the due instant; needs due_time.' }),
-  reminder_time: Time.nullish().meta({ description: 'UTC, on due_date; for a task without due_time.' }),
-  attachments: attachments(StagedEntry)
-    .nullish()
-    .meta({ description: 'The responses of uploads for a new task. From a browser session only.' }),
-  external_id: ExternalId.nullish(),
-  upsert: z
-    .boolean()
-    .nullish()
-    .meta({ description: 'Update the task that has the external_id, if it exists. Absent and null keys then keep their values.' }),
-})
+export const NewTask = z
+  .strictObject({
+    title: Title.meta({ description: 'What is to be done, in one line.' }),
+    details: Details.nullish().meta({ description: 'Long text about it.' }),
+    assignee_user_id: Id.nullish().meta({ description: 'Wins over assignee_email. Default: the acting user.' }),
+    assignee_email: EmailAddress.nullish().meta({
+      description: 'The assignee by address: a member of the space; of a standalone task, somebody who shares a space.',
+    }),
+    assigner_user_id: Id.nullish().meta({ description: 'The user whom the task is shown as coming from. Wins over assigner_email.' }),
+    assigner_email: EmailAddress.nullish().meta({ description: 'The same by the address of the user.' }),
+    notify_assigner: z.boolean().nullish().meta({ description: 'Default true; false leaves the assigner unsubscribed.' }),
+    due_date: CalendarDate.nullish().meta({ description: 'A calendar date, the same in every time zone; with due_time the day in UTC.' }),
+    due_time: Time.nullish().meta({ description: 'UTC; only together with due_date.' }),
+    reminder_offset_mins: ReminderOffset.nullish().meta({ description: 'Minutes before the due instant; needs due_time.' }),
+    reminder_time: Time.nullish().meta({ description: 'UTC, on due_date; for a task without due_time.' }),
+    attachments: attachments(StagedEntry)
+      .nullish()
+      .meta({ description: 'The responses of uploads for a new task. From a browser session only.' }),
+    external_id: ExternalId.nullish().meta({
+      description: 'The id that an integration gives the task: unique in the account, case-sensitive.',
+    }),
+    upsert: z
+      .boolean()
+      .nullish()
+      .meta({ description: 'Update the task that has the external_id, if it exists. Absent and null keys then keep their values.' }),
+  })
+  .meta({ id: 'NewTask', description: 'A task to create.' })
 export type NewTask = z.infer<typeof NewTask>
 
 const DUE_KEYS = new Set<PropertyKey | undefined>(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'])
@@ -206,22 +192,27 @@ const MAX_TASKS = 100
 const CheckedTask = withRules(NewTask)
 
 /** One of many tasks to create. It is documented and typed as NewTask, but parsed as unknown and validated alone, to be refused alone. */
-const TaskOfMany = z.unknown().meta(z.toJSONSchema(NewTask, { io: 'input' })) as unknown as z.ZodType<NewTask, z.input<typeof NewTask>>
+const TaskOfMany = z.unknown().meta({ override: { $ref: '#/components/schemas/NewTask' } }) as unknown as z.ZodType<
+  NewTask,
+  z.input<typeof NewTask>
+>
 export const parseTask = (given: unknown) => CheckedTask.safeParse(given)
 
-export const NewTasks = z.strictObject({
-  tasks: z
-    .array(TaskOfMany)
-    .min(1, 'must not be empty')
-    .max(MAX_TASKS, `must have at most ${MAX_TASKS} tasks`)
-    .meta({ description: 'As in a create. Each is created or refused on its own.' }),
-})
+export const NewTasks = z
+  .strictObject({
+    tasks: z
+      .array(TaskOfMany)
+      .min(1, 'must not be empty')
+      .max(MAX_TASKS, `must have at most ${MAX_TASKS} tasks`)
+      .meta({ description: 'As in a create. Each is created or refused on its own.' }),
+  })
+  .meta({ id: 'NewTasks', description: 'Tasks to create at once.' })
 export type NewTasks = z.infer<typeof NewTasks>
 
 export const MadeTask = z
   .strictObject({
-    ok: z.boolean(),
-    task: Task.optional(),
+    ok: z.boolean().meta({ description: 'Whether the task was created, or with upsert updated.' }),
+    task: Task.optional().meta({ description: 'The task; absent if it was refused.' }),
     message: z.string().optional().meta({ description: 'The reason of a refusal.' }),
     code: z.string().optional().meta({ description: 'As in the body of an error.' }),
   })
@@ -231,71 +222,23 @@ export type MadeTask = z.infer<typeof MadeTask>
 /** An absent key keeps its value, null clears it. The service checks the rules between keys, which need the stored row. */
 export const TaskUpdate = changesOf(
   z.strictObject({
-    title: Title,
-    details: Details.nullish(),
+    title: Title.meta({ description: 'What is to be done, in one line.' }),
+    details: Details.nullish().meta({ description: 'Long text about it; null clears it.' }),
     due_date: CalendarDate.nullish().meta({ description: 'Null clears due_time and the reminder too.' }),
-    due_time: Time.nullish(),
-    reminder_offset_mins: ReminderOffset.nullish(),
-    reminder_time: Time.nullish(),
+    due_time: Time.nullish().meta({ description: 'UTC; needs a due_date.' }),
+    reminder_offset_mins: ReminderOffset.nullish().meta({
+      description: 'Minutes before the due instant; needs due_time. Null clears it.',
+    }),
+    reminder_time: Time.nullish().meta({ description: 'UTC, on due_date, for a task without due_time. Null clears it.' }),
     assignee_user_id: Id.meta({ description: 'Wins over assignee_email.' }),
-    assignee_email: EmailAddress,
+    assignee_email: EmailAddress.meta({ description: 'The new assignee by address.' }),
     attachments: attachments(AttachmentEntry)
       .nullish()
       .meta({ description: 'The whole list; files that it leaves out are removed. From a browser session only.' }),
-    external_id: ExternalId.nullish(),
+    external_id: ExternalId.nullish().meta({
+      description: 'The id that an integration gives the task: unique in the account. Null removes it.',
+    }),
   }),
   ['title', 'assignee_user_id', 'assignee_email'],
-)
+).meta({ id: 'TaskUpdate', description: 'What changes about a task; absent keys keep their values.' })
 export type TaskUpdate = z.infer<typeof TaskUpdate>
-
-const Sync = {
-  updated_since: InstantInput.nullish().meta({
-    description:
-      'Only tasks that changed in that second or later, oldest change first. Deleted tasks are listed as {id, deleted_at} for 30 days.',
-    example: '2026-03-31 09:30:00',
-  }),
-  cursor: Cursor.meta({ description: 'The X-Next-Cursor of the previous page. With updated_since only.' }),
-}
-
-export const RecordTaskQuery = z.strictObject({
-  status: absentOr(Status).meta({ description: 'Only tasks with this status.' }),
-  limit: limit(50, 200),
-  offset: Offset,
-  ...Sync,
-})
-export type RecordTaskQuery = z.infer<typeof RecordTaskQuery>
-
-export const TaskQuery = z.strictObject({
-  tab: orDefault(z.enum(['my', 'delegated', 'all']), 'my').meta({
-    description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.',
-  }),
-  search: absentOr(Text.max(500, 'must have at most 500 characters')).meta({
-    description: 'Tasks that contain all words in title or details, ignoring case.',
-  }),
-  include_done: absentOr(z.boolean()).meta({ description: 'Default false; with updated_since true, because completion is a change.' }),
-  limit: limit(50, 200),
-  offset: Offset,
-  ...Sync,
-})
-export type TaskQuery = z.infer<typeof TaskQuery>
-
-export const Force = z.strictObject({
-  force: orDefault(z.boolean(), false).meta({ description: 'Succeed without an effect instead of 409.' }),
-})
-
-export const TaskCommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
-export type TaskCommentQuery = z.infer<typeof TaskCommentQuery>
-
-export const TaskCommentContent = z.strictObject({
-  content: CommentText,
-  attachments: FixedAttachments,
-})
-export type TaskCommentContent = z.infer<typeof TaskCommentContent>
-
-export const NewTaskComment = z.strictObject({
-  content: NewCommentText,
-  attachments: attachments(AttachmentEntry).nullish().meta({
-    description: 'The responses of uploads for a comment on the task. They cannot be changed later. From a browser session only.',
-  }),
-})
-export type NewTaskComment = z.infer<typeof NewTaskComment>

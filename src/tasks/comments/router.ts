@@ -1,6 +1,7 @@
 /** The comments of a task: `tasks.comments` on RPC. */
 
 import { commentProcedureOf } from '../../comments/procedure.ts'
+import { CommentContent } from '../../comments/schema.ts'
 import * as comments from '../../comments/service.ts'
 import { File, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
@@ -10,7 +11,8 @@ import { listOf, Ok } from '../../platform/http/procedures/schemas.ts'
 import { rest, router } from '../../platform/http/procedures/trpc.ts'
 import { taskCommentDocs } from '../docs.ts'
 import { taskProcedure } from '../procedure.ts'
-import { NewTaskComment, TaskComment, TaskCommentContent, TaskCommentPath, TaskCommentQuery, TaskPath } from '../schema.ts'
+import { TaskPath } from '../schema.ts'
+import { NewTaskComment, TaskComment, TaskCommentPath, TaskCommentQuery } from './schema.ts'
 import { commentedTask, onTask } from './task-subject.ts'
 
 const task = '/api/task/{task_id}'
@@ -37,7 +39,7 @@ export const taskCommentsRouter = router({
 
   update: commentProcedure('edit')
     .meta(rest('POST', `${task}/comment/{comment_id}/update`, taskCommentDocs.update, { sessionOnlyKey: 'attachments' }))
-    .input(TaskCommentContent.extend(TaskCommentPath.shape))
+    .input(CommentContent.extend(TaskCommentPath.shape))
     .output(TaskComment)
     .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.subject, ctx.comment, input)),
 

@@ -11,7 +11,7 @@ import { taskTitle } from '../notices.ts'
 import { isReachable } from '../people.ts'
 import { isCommentModerator } from '../policy.ts'
 import { type TaskRow, taskResource } from '../procedure.ts'
-import { type TaskComment, taskCommentColumns } from '../schema.ts'
+import { type TaskComment, taskCommentColumns } from './schema.ts'
 
 export const taskSubscriptions: SubscriptionTable = { name: 'task_subscribers', place: ['task_id'] }
 

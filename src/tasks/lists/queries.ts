@@ -1,11 +1,14 @@
 import { taskInReach } from '../../notifications/queries.ts'
 import type { Actor } from '../../platform/actor.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Database, empty, join, type Sql, sql } from '../../platform/database/database.ts'
 import { labelled, type Statement, shortRead } from '../../platform/database/statements/statement.ts'
-import { listWriter } from '../../platform/http/answers/row-json.ts'
+import { listWriter, type WriteList } from '../../platform/http/answers/row-json.ts'
 import { WrittenList } from '../../platform/http/answers/written-json.ts'
 import { type ChangeSource, TASK_COLUMNS } from '../queries.ts'
-import { type RecordTaskQuery, type Task, type TaskQuery, taskColumns } from '../schema.ts'
+import { type Task, taskColumns } from '../schema.ts'
+import { CONTEXT_COLUMNS, JOIN_TABLE, titlesAt, writeInContext } from './context.ts'
+import type { RecordTaskQuery, TaskQuery } from './schema.ts'
 import { conditionsOf, searchOf } from './search.ts'
 
 export type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
@@ -16,34 +19,39 @@ const writeTasks = listWriter<Task>(taskColumns)
 
 /** The tasks of one record. */
 export async function listOnRecord(
-  db: Database,
+  context: Pick<Context, 'db'>,
   tableId: number,
   recordId: number,
-  { status, limit, offset }: RecordTaskQuery,
+  { status, ...shown }: Pick<RecordTaskQuery, 'status' | 'include'> & Window,
 ): Promise<WrittenList<Task>> {
   const parts = onRecord(tableId, recordId, status)
-  const statement = pageCountedApart(parts[0], status === 'open' ? ORDER_OF_OPEN : ORDER, { limit, offset })
+  const order = status === 'open' ? ORDER_OF_OPEN : ORDER
+  const statement = pageCountedApart(parts[0], order, shown)
   // A record has few tasks, so this is a short read. Only a page with a higher limit than usual can exceed 32 MB.
-  const how: How = limit > SHORT_PAGE ? labelled : shortRead
-  return page(db, how, { statement, parts, limit, offset })
+  const how: How = shown.limit > SHORT_PAGE ? labelled : shortRead
+  return page(context, how, { statement, parts, order, ...shown })
 }
 
 /** As many tasks as a page has by default. With the longest details they have 15 MB. */
 const SHORT_PAGE = 50
 
-const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): [Sql] => [
+/** The tasks of a record, as a part for `pageOf`. */
+export const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): [Sql] => [
   sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
 ]
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
-export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
+export async function listOfUser(context: Pick<Context, 'db'>, reach: TaskReader, query: TaskQuery): Promise<WrittenList<Task>> {
   const parts = ofUser(reach, query)
-  return page(db, labelled, { statement: pageOfUser(reach, query, parts, { limit, offset }), parts, limit, offset })
+  const order = query.include_done ? ORDER : ORDER_OF_OPEN
+  return page(context, labelled, { statement: pageOfUser(reach, query, parts, order), parts, order, ...query })
 }
 
-function pageOfUser(reach: TaskReader, { tab, include_done, search }: UserQuery, parts: readonly Sql[], window: Window): Sql {
-  if (tab !== 'all' && !include_done && !search?.trim()) return pageCountedApart(openOf(reach, tab), ORDER_OF_OPEN, window)
-  return pageOf(parts, include_done ? ORDER : ORDER_OF_OPEN, window)
+function pageOfUser(reach: TaskReader, query: UserQuery & Window, parts: readonly Sql[], order: Sql): Sql {
+  const { tab, include_done, search } = query
+  return tab !== 'all' && !include_done && !search?.trim()
+    ? pageCountedApart(openOf(reach, tab), order, query)
+    : pageOf(parts, order, query)
 }
 
 function ofUser(reach: TaskReader, query: UserQuery, all = inParts): Sql[] {
@@ -101,24 +109,45 @@ const pageCountedApart = (part: Sql, order: Sql, { limit, offset }: Window): Sql
 const openOf = (reach: TaskReader, tab: 'my' | 'delegated'): Sql =>
   sql`${ONE_PART[tab](reach.userId)} and k.status = 'open' and ${taskInReach(sql`k`, reach)}`
 
-interface Page extends Window {
+/**
+ * The same rows with the context of each task, which is read for those of the page alone.
+ * @param page made by one of the above
+ * @param counts what follows the columns of each task
+ */
+export const withContext = (page: Sql, order: Sql, counts = sql`k.total`): Sql =>
+  sql`select ${TASK_COLUMNS}, ${CONTEXT_COLUMNS}, ${counts} from (${page}) k ${JOIN_TABLE} order by ${order}`
+
+type WritePage = (...rows: Parameters<WriteList<Task>>) => WrittenList<Task> | Promise<WrittenList<Task>>
+
+/** Writes a page. @param isInContext whether its rows are those of `withContext` */
+export const writerOf = (context: Pick<Context, 'db'>, isInContext: boolean): WritePage =>
+  isInContext ? (rows) => writeInContext(rows, (places) => titlesAt(context, places)) : writeTasks
+
+interface Page extends Window, Pick<TaskQuery, 'include'> {
   /** Made by `pageOf` or `pageCountedApart`. */
   statement: Sql
   parts: readonly Sql[]
+  order: Sql
 }
 
 type How = (label: string, statement: Statement) => Statement
 
 /** @param how the statement runs */
-async function page(db: Database, how: How, { statement, parts, limit, offset }: Page): Promise<WrittenList<Task>> {
-  const rows = await db.page(how('tasks:list', statement))
-  if (rows.length || (limit > 0 && offset === 0)) return writeTasks(rows)
+async function page(
+  context: Pick<Context, 'db'>,
+  how: How,
+  { statement, parts, order, include, limit, offset }: Page,
+): Promise<WrittenList<Task>> {
+  const { db } = context
+  const isInContext = include.has('context')
+  const rows = await db.page(isInContext ? how('tasks:list-in-context', withContext(statement, order)) : how('tasks:list', statement))
+  if (rows.length || (limit > 0 && offset === 0)) return writerOf(context, isInContext)(rows)
   // A page beyond the end has no row with the total.
   return new WrittenList('[]', { total: await totalOf(db, parts) })
 }
 
 /** The number of tasks on all pages together. @param parts as for `pageOf` */
-async function totalOf(db: Database, parts: readonly Sql[]): Promise<number> {
+export async function totalOf(db: Database, parts: readonly Sql[]): Promise<number> {
   const [row] = await db.read<{ total: number }>(labelled('tasks:total', sql`select count(*) as total from ${found(parts)}`))
   return row?.total ?? 0
 }

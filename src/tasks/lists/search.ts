@@ -1,7 +1,7 @@
 /** How a search finds tasks: each of its words is somewhere in the title or the details, in upper or lower case. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { formsOf } from '../../platform/normal-forms.ts'
-import type { TaskQuery } from '../schema.ts'
+import type { TaskQuery } from './schema.ts'
 
 export interface Search {
   words: readonly string[]

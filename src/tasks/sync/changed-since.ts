@@ -4,9 +4,11 @@ import type { Context } from '../../platform/context.ts'
 import { badInput } from '../../platform/errors.ts'
 import { decodeCursor, encodeCursor } from '../../platform/http/answers/cursor.ts'
 import type { RecordPath } from '../../platform/http/procedures/schemas.ts'
+import { presenterInContext, SELECTED_CONTEXT } from '../lists/context.ts'
 import { watchedByUser, watchedOnRecord } from '../lists/queries.ts'
-import { type ChangedTask, type ChangeSource, listChanges, onWire } from '../queries.ts'
-import type { DeletedTask, RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
+import type { DeletedTask, RecordTaskQuery, TaskQuery } from '../lists/schema.ts'
+import { type ChangeSource, listChanges, onWire } from '../queries.ts'
+import type { Task } from '../schema.ts'
 
 /** A page of tasks and deleted tasks. The last page has no `next_cursor`, and a page that continues another has no `total`. */
 export interface ChangedTasks {
@@ -21,7 +23,7 @@ type Since<Query> = Query & { updated_since: string }
 export async function changesOnRecord(
   context: Context,
   { table_id, record_id }: RecordPath,
-  query: Since<RecordTaskQuery>,
+  query: Since<Omit<RecordTaskQuery, 'order' | 'offset'> & { offset: number }>,
 ): Promise<ChangedTasks> {
   const { status, updated_since } = query
   const name = JSON.stringify(['record', table_id, record_id, status, updated_since])
@@ -40,29 +42,29 @@ export async function changesOfUser(context: Context, query: Since<TaskQuery>): 
 
 /** @throws AppError 400 for a cursor of another list */
 async function walk(
-  { db, settings }: Context,
+  context: Context,
   watched: ChangeSource,
-  { updated_since: since, cursor, limit, offset }: Since<Pick<TaskQuery, 'cursor' | 'limit' | 'offset'>>,
+  { updated_since: since, cursor, include, limit, offset }: Since<Pick<TaskQuery, 'cursor' | 'include' | 'limit' | 'offset'>>,
   name: string,
 ): Promise<ChangedTasks> {
+  const { db, settings } = context
   const position = decodeCursor(cursor ?? '', name, settings.secretKeys)
-  const after = position && { at: position.key as string, id: position.id }
+  const after = position && { at: position.keys[0] as string, id: position.id }
   // One row more than requested shows whether another page follows.
-  const page = await listChanges(db, watched, { since, after, limit: limit + 1, offset })
+  const window = { since, after, limit: limit + 1, offset }
+  const isInContext = include.has('context')
+  const page = await listChanges(db, watched, window, isInContext ? SELECTED_CONTEXT : undefined)
   const rows = page.rows.slice(0, limit)
   const last = page.rows.length > limit ? rows.at(-1) : undefined
+  const present = isInContext ? await presenterInContext(context, rows) : onWire
   return {
     ...page,
-    rows: rows.map(presented),
-    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, name, settings.secretKeys) }),
+    rows: rows.map((row) => (row.is_deleted ? { id: row.id, deleted_at: row.at } : present(row))),
+    ...(last && { next_cursor: encodeCursor({ keys: [last.at], id: last.id }, name, settings.secretKeys) }),
   }
 }
 
-function presented({ at, is_deleted, ...row }: ChangedTask): Task | DeletedTask {
-  return is_deleted ? { id: row.id, deleted_at: at } : onWire(row)
-}
-
-/** @throws AppError 400 for a cursor, which only lists with `updated_since` take */
-export function refuseCursor(cursor: string | null | undefined): void {
-  if (cursor != null) throw badInput('cursor', 'needs updated_since')
+/** @throws AppError 400 for a cursor, which only some lists take. @param needed what the query of such a list has */
+export function refuseCursor(cursor: string | null | undefined, needed = 'updated_since'): void {
+  if (cursor != null) throw badInput('cursor', `needs ${needed}`)
 }
