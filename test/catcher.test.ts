@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { afterAll, expect, test } from 'vitest'
 import { buildApp } from '../src/app.ts'
-import { mountCatcher, startCatcher } from '../src/email/catcher/catcher.ts'
+import { mountCatcher, openCaughtMails, startCatcher } from '../src/email/catcher/catcher.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -170,6 +170,17 @@ test('keeps the mails as .eml files across restarts, and deletes the oldest', as
   expect(await second.source(9)).toBeUndefined()
   expect(readdirSync(own).sort()).toEqual(['000007.eml', '000010.eml', '000011.eml', 'notes.txt'])
   await second.close()
+  rmSync(own, { recursive: true })
+})
+
+test('another process shows each mail once, also to readers who ask at the same time', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'gridpost-caught-'))
+  const first = await startCatcher({ folder: own })
+  const other = await openCaughtMails(own)
+  for (const subject of ['one', 'two']) await send(first.port, subject)
+  const lists = await Promise.all([1, 2, 3].map(async () => other.mails()))
+  expect([...lists, await other.mails()].map((mails) => mails.map(({ id }) => id))).toEqual(Array(4).fill([2, 1]))
+  await first.close()
   rmSync(own, { recursive: true })
 })
 

@@ -161,6 +161,27 @@ describe('the sender', () => {
   })
 })
 
+describe('the metadata', () => {
+  test('counts the images on other servers, of mails that are sent and received', async () => {
+    const { sent, send, table, record, member } = await desk()
+    const image = (src: string) => `<img src="${src}">`
+    const body = `${image('https://a.example/1.png')}<p>x${image('http://a.example/2.png')}</p>${image('data:image/gif;base64,R0lGODlhAQABAAAAACw=')}`
+    const { body: queued } = await send({ body: `${body}${image('https://a.example/3.png?{{field:name}}')}` })
+    expect(queued.comment.metadata).toMatchObject({ remoteImages: 3, attachmentsLeftOut: 0 })
+    const { received, comment } = await sent({ body: `${body}<img src="{{field:notes}}">` })
+    expect(comment.metadata).toMatchObject({ remoteImages: 2, attachmentsLeftOut: 0 })
+    await reply(received?.raw ?? '', { from: 'ann@customer.example', messageId: '<6@customer.example>' })
+    const html = ['Content-Type: text/html', '', `<p>Yes ${body}</p>`]
+    await reply(received?.raw ?? '', { from: 'ann@customer.example', messageId: '<7@customer.example>', header: html })
+    const { body: replies } = await app.as(member).get(`/api/table/${table}/record/${record}/comments/get?types=email_in`)
+    const counts = replies.map(({ metadata }: typeof comment) => [metadata.remoteImages, metadata.attachmentsLeftOut])
+    expect(counts).toEqual([
+      [2, 0],
+      [0, 0],
+    ])
+  })
+})
+
 describe('recipients', () => {
   test('are compared without case, and keep the case in which they come first', async () => {
     const { sent } = await desk()
@@ -269,6 +290,56 @@ describe('an answer to a reply', () => {
     const next = await sent()
     expect(next.received?.email.references).toBe(`${comment.metadata.messageId} <3@customer.example>`)
     expect(next.received?.raw).not.toMatch(/^Thread-Index/im)
+  })
+
+  test('goes on from the mail that replyTo names, and from no other thread with the same people', async () => {
+    const { sent, table, record, member } = await desk()
+    const mails = async () => (await app.as(member).get(`/api/table/${table}/record/${record}/comments/get?types=email_in`)).body
+    const first = await sent({ subject: 'Offer' })
+    const other = await sent({ subject: 'Invoice', replyTo: undefined })
+    const header = [`References: ${first.comment.metadata.messageId}`, `Thread-Index: ${OUTLOOK}`]
+    await reply(first.received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<4@customer.example>', header })
+    await reply(other.received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<5@customer.example>' })
+    const [ofOther, ofFirst] = await mails()
+    const answer = await sent({ replyTo: ofFirst.id })
+    const ids = [first.comment.metadata.messageId, '<4@customer.example>']
+    expect([answer.received?.email.inReplyTo, answer.received?.email.references]).toEqual([ids[1], ids.join(' ')])
+    expect(Buffer.from(threadIndexIn(answer.received?.raw), 'base64').subarray(0, 22).toString('base64')).toBe(OUTLOOK)
+    // A mail of one's own is followed back over what it answered, to whomever the next one goes.
+    const again = await sent({ replyTo: answer.comment.id, to: ['carl@customer.example'] })
+    ids.push(answer.comment.metadata.messageId)
+    expect([again.received?.email.inReplyTo, again.received?.email.references]).toEqual([ids[2], ids.join(' ')])
+    expect(Buffer.from(threadIndexIn(again.received?.raw), 'base64').subarray(0, 22).toString('base64')).toBe(OUTLOOK)
+    // Without References an answer refers to the mail to whose reply address it came.
+    const toOther = await sent({ replyTo: ofOther.id })
+    expect(toOther.received?.email.references).toBe(`${other.comment.metadata.messageId} <5@customer.example>`)
+    expect(toOther.received?.raw).not.toMatch(/^Thread-Index/im)
+  })
+
+  test('names a mail of the record, else it is 404, for send and preview', async () => {
+    const { sent, send, mail, table, member, admin } = await desk()
+    const { comment: first } = await sent()
+    const note = await app.as(admin).post(`/api/table/${table}/record/${first.record_id}/comments/create`, { content: 'No mail' })
+    const elsewhere = await (await desk()).sent()
+    for (const replyTo of [note.body.id, elsewhere.comment.id, 2_147_483_647]) {
+      const answers = [await send({ replyTo }), await app.as(member).post('/api/email/preview', mail({ replyTo }))]
+      expect(answers.map(({ status, body }) => [status, body.message])).toEqual(answers.map(() => [404, 'Comment not found']))
+    }
+    for (const replyTo of ['x', 0, 1.5, [first.id]]) expect((await send({ replyTo })).status, `${replyTo}`).toBe(400)
+    for (const replyTo of [first.id, null]) expect((await app.as(member).post('/api/email/preview', mail({ replyTo }))).status).toBe(200)
+  })
+
+  test('goes on from the latest mails with its recipients if the one that replyTo names was deleted meanwhile', async () => {
+    const { sent, send, comment, table, record, admin } = await desk()
+    const first = await sent()
+    const second = await sent({ to: ['bob@customer.example'] })
+    const { body } = await send({ replyTo: second.comment.id, sendAt: new Date(Date.now() + 60_000).toISOString() })
+    expect((await app.as(admin).post(`/api/table/${table}/record/${record}/comment/${second.comment.id}/delete`)).status).toBe(200)
+    expect((await app.as(admin).post(`/api/email/${body.id}/cancel`)).body).toEqual({ ok: true })
+    expect((await app.as(admin).post(`/api/email/${body.id}/retry`)).status).toBe(200)
+    await expect.poll(async () => (await comment(body.id)).metadata.status).toBe('sent')
+    const received = smtp.received.find(({ email }) => email.messageId === body.comment.metadata.messageId)
+    expect(received?.email.inReplyTo).toBe(first.comment.metadata.messageId)
   })
 
   const threadIndexIn = (raw = '') => /^Thread-Index: ([\w+/=]+)/im.exec(raw)?.[1] ?? ''

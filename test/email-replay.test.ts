@@ -5,6 +5,7 @@ import { works } from '../src/background.ts'
 import { replayMessages } from '../src/email/inbox/replay.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { purgeDue } from '../src/records/deleted/purge.ts'
 import type { Caller } from './support/app.ts'
 import { testApp } from './support/app.ts'
 import { startSmtp } from './support/smtp.ts'
@@ -195,11 +196,14 @@ describe('the list', () => {
     for (const query of ['?limit=0', '?limit=-4', '?limit=5000']) expect((await list(admin, query)).length, query).toBeGreaterThan(0)
   })
 
-  test('forgets the messages for a record that is deleted', async () => {
+  test('forgets the messages for a record once it is purged', async () => {
     const { address, table, record, keys, post, list } = await thread()
     const { id } = await post(reply(address, 'Yes'))
     expect((await app.as(keys.account).post(`/api/table/${table}/record/${record}/delete`)).status).toBe(200)
     expect(await list()).toEqual([])
+    app.setClock(new Date(Date.now() + 31 * 86_400_000))
+    await purgeDue(systemContext(app.deps))
+    app.setClock(null)
     expect(await app.db.read(sql`select id from inbound_emails where id = ${id}`)).toEqual([])
   })
 })
@@ -232,6 +236,34 @@ describe('the raw message', () => {
     await post(raw)
     const again = await post(raw)
     expect((await rawOf(admin, again.id)).body).toBe(raw)
+  })
+
+  test('is found by the comment that it became, by admins of the space alone', async () => {
+    const { address, owner, admin, member, viewer, outsider, keys, table, record, sentId, post } = await thread()
+    const raw = Buffer.concat([Buffer.from(reply(address, 'Yes')), Buffer.from([0xff, 0x00, 0xfe])])
+    const [comment] = (await post(raw)).comment_ids
+    const ofComment = (caller: Caller, id: unknown = comment) => app.as(caller).send(`/api/email/${id}/raw`, { method: 'GET' })
+    const response = await fetch(`${app.url}/api/email/${comment}/raw`, { headers: { cookie: `gridpost_session=${admin.session}` } })
+    expect(Buffer.from(await response.arrayBuffer()).equals(raw)).toBe(true)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'message/rfc822',
+      'content-disposition': expect.stringMatching(/^attachment; filename="message-\d+\.eml"/),
+      'x-content-type-options': 'nosniff',
+    })
+    for (const caller of [owner, admin, keys.account]) expect((await ofComment(caller)).status).toBe(200)
+    for (const caller of [member, viewer, keys.personal, keys.accountOtherSpace, keys.accountReadOnly])
+      expect((await ofComment(caller)).status).toBe(403)
+    expect([(await ofComment(outsider)).status, (await ofComment(null)).status]).toEqual([404, 401])
+    const sent = await ofComment(admin, sentId)
+    expect([sent.status, sent.body.message]).toEqual([404, 'Message not found'])
+    const written = await app.as(admin).post(`/api/table/${table}/record/${record}/comments/create`, { content: 'No mail' })
+    for (const bad of [written.body.id, 0, -1, 2_147_483_647]) {
+      const { status, body } = await ofComment(admin, bad)
+      expect([status, body.message]).toEqual([404, 'Comment not found'])
+    }
+    for (const bad of ['x', '1.5', 'inbound']) expect((await ofComment(admin, bad)).status, bad).toBe(400)
+    await app.db.write(sql`update inbound_emails set raw = null`)
+    expect((await ofComment(admin)).status).toBe(404)
   })
 
   test('is for admins of a space that it came for', async () => {

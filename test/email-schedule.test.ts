@@ -228,6 +228,50 @@ describe('cancelling', () => {
     expect(metadata.recipients.map(({ error }: { error: { code: string } }) => error.code)).toEqual(['550', 'CANCELLED'])
   })
 
+  test('with discard takes the mail back: its comment goes, and its files can be sent again', async () => {
+    const { send, call, comment, mail, member, record, table, received, space } = await desk()
+    const upload = { name: 'offer.txt', type: 'text/plain', data: 'aGVsbG8=' }
+    const { body: file } = await app.as(member).post(`/api/table/${table}/record/${record}/comments/upload`, upload)
+    const { body } = await send({ sendAt: inFuture(10_000), attachments: [file] })
+    const answers = await Promise.all([1, 2].map(() => app.as(member).post(`/api/email/${body.id}/cancel`, { discard: true })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404])
+    expect(await comment(body.id)).toBeUndefined()
+    expect(await app.db.read(sql`select 1 from outbound_emails where comment_id = ${body.id}`)).toEqual([])
+    for (const what of ['cancel', 'retry'] as const) expect((await call(what, body.id)).status).toBe(404)
+    const events = await app.db.read<{ type: string }>(sql`select type from events where comment_id = ${body.id} order by id`)
+    expect(events.map(({ type }) => type)).toEqual(['comment.created', 'comment.deleted'])
+    const entries = await app.db.read(sql`
+      select space_id, detail from audit_entries where action = 'email.cancelled' and object->>'id' = ${String(body.id)}`)
+    expect(entries).toEqual([{ space_id: space, detail: { discarded: true } }])
+    app.setClock(new Date(Date.now() + HOUR))
+    const again = await send({ attachments: [file] })
+    await expect.poll(async () => (await comment(again.body.id)).metadata.status).toBe('sent')
+    expect(received().map(({ email }) => email.messageId)).toEqual([again.body.comment.metadata.messageId])
+    const rpc = await app.as(member).rpc.email.send.mutate({ ...mail({ sendAt: inFuture(HOUR) }) })
+    expect(await app.as(member).rpc.email.cancel.mutate({ comment_id: rpc.id, discard: true })).toEqual({ ok: true })
+  })
+
+  test('with discard is for the sender alone, and 409 for a mail that does not wait', async () => {
+    const { send, call, comment, admin, owner, member, viewer, outsider, keys, dropped } = await desk()
+    const discard = (id: number, caller: Caller | null) => app.as(caller).post(`/api/email/${id}/cancel`, { discard: true })
+    const { body } = await send({ sendAt: inFuture(HOUR) })
+    for (const caller of [admin, owner, viewer, keys.account]) expect((await discard(body.id, caller)).status).toBe(403)
+    expect([(await discard(body.id, outsider)).status, (await discard(body.id, null)).status]).toEqual([404, 401])
+    for (const wrong of ['yes', 1, {}])
+      expect((await app.as(member).post(`/api/email/${body.id}/cancel`, { discard: wrong })).status).toBe(400)
+    expect((await comment(body.id)).metadata.status).toBe('queued')
+    const { body: ofKey } = await send({ sendAt: inFuture(HOUR) }, keys.account)
+    expect((await discard(ofKey.id, member)).status).toBe(403)
+    expect((await discard(ofKey.id, keys.account)).body).toEqual({ ok: true })
+    smtp.recipients.set('gone@customer.example', 550)
+    const refused = await dropped({ to: ['gone@customer.example'] })
+    expect((await discard(refused, member)).status).toBe(409)
+    expect((await call('cancel', body.id, admin)).body).toEqual({ ok: true })
+    // It was cancelled before, so it does not wait any more; its comment can be deleted like any other.
+    expect((await discard(body.id, member)).body).toEqual({ ok: false })
+    expect((await comment(body.id)).metadata.status).toBe('dropped')
+  })
+
   test('is 409 for a mail that is being sent, was sent, or was refused', async () => {
     const { send, call, dropped, statusOf } = await desk()
     const arrived = Promise.withResolvers<void>()

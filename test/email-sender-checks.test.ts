@@ -145,7 +145,7 @@ const withSignatures = (count: number, text: string) =>
 
 test('a large mail with many signatures takes a limited time, and asks DNS a few times', async () => {
   dns.queries.length = 0
-  const raw = withSignatures(20, `${'a'.repeat(70)}\r\n`.repeat(200_000))
+  const raw = withSignatures(20, `${'a'.repeat(70)}\r\n`.repeat(50_000))
   const found = await checks.check({ raw, ip: '127.0.0.1', helo: 'a.example', sender: 'eve@customer.example' })
   expect(found).toMatchObject({ spf: 'pass', dmarc: 'pass', arc: 'none' })
   expect(found.dkim).not.toBe('pass')

@@ -146,6 +146,8 @@ describe('sending a mail', () => {
       error: null,
       recipients: ['to', 'cc', 'bcc'].map((kind) => ({ email: expect.any(String), kind, status: 'sent', error: null })),
       unresolved: [],
+      remoteImages: 0,
+      attachmentsLeftOut: 0,
     })
     expect([table, record, space, member.id].every(Boolean)).toBe(true)
 

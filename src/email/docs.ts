@@ -51,6 +51,7 @@ const signature: Signature = {
   is_default: true,
   created_at: '2026-03-02 10:12:00',
   updated_at: '2026-03-02 10:12:00',
+  version: 1,
 }
 
 const newEmail = {
@@ -77,6 +78,8 @@ const metadata: OutgoingMetadata = {
   error: null,
   recipients: [{ email: 'ann@customer.example', kind: 'to', status: 'queued', error: null }],
   unresolved: [],
+  remoteImages: 0,
+  attachmentsLeftOut: 0,
 }
 
 const comment: RecordComment = {
@@ -96,7 +99,7 @@ const comment: RecordComment = {
 
 const SEND_ERRORS = {
   400: 'An invalid input; `From domain not allowed: <domain>`; an attachment that is not a stored file of the table',
-  404: 'Table, Record, SMTP integration or Signature not found',
+  404: 'Table, Record, SMTP integration, Signature or, for replyTo, Comment not found',
 }
 
 export const emailDocs = operationDocs('Email', {
@@ -161,8 +164,9 @@ export const emailDocs = operationDocs('Email', {
   cancel: {
     summary: 'Cancel a queued mail',
     description:
-      'A mail that waits for its time or for a retry is dropped with the error code `CANCELLED`. A second cancel returns `{"ok": false}`.',
-    example: { output: { ok: true } },
+      'A mail that waits for its time or for a retry is dropped with the error code `CANCELLED`. A second cancel returns `{"ok": false}`.' +
+      ' With `discard` its comment is deleted as well; only its sender may do that.',
+    example: { input: { discard: true }, output: { ok: true } },
     errors: { 409: 'The email is being sent, or is not queued any more' },
   },
 

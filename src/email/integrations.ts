@@ -216,6 +216,24 @@ export async function followCatcher(
   return changed
 }
 
+/** Takes an address, in lower case, out of the senders that the integrations of an account offer. */
+export async function removeIdentities({ db, now, ...context }: Context, accountId: number, address: string): Promise<void> {
+  const isOther = ({ email }: Senders['from_identities'][number]) => (parseMailbox(email)?.email ?? email).toLowerCase() !== address
+  const offering = sql`account_id = ${accountId} and jsonb_array_length(from_identities) > 0`
+  for (const { id } of await db.read<{ id: number }>(sql`select id from smtp_integrations where ${offering} order by id`))
+    await context.transaction(async () => {
+      const row = await readIntegration(db, id, sql`for update`)
+      const left = row?.from_identities.filter(isOther) ?? []
+      if (!row || left.length === row.from_identities.length) return
+      await db.write(sql`
+        update smtp_integrations set from_identities = ${JSON.stringify(left)}::jsonb, version = version + 1,
+          updated_at = ${formatInstant(now)}::timestamp
+        where id = ${id}`)
+      const detail = { changed: ['from_identities'] }
+      await audit({ ...context, db, now }, 'integration.updated', { id, name: row.label, spaceId: row.space_id, accountId, detail })
+    })
+}
+
 export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })
 
 /** Deletes the integrations of spaces that no longer exist, with their passwords. */

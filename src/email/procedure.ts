@@ -46,7 +46,8 @@ export const integrationProcedure = resourceProcedure(integrationResource, 'admi
 const emailResource: Resource<EmailRow & { member_role: Role | null }> = {
   ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ comment_id }) => sql`
-    select c.id as comment_id, c.space_id, c.table_id, m.role as member_role
+    select c.id as comment_id, c.space_id, c.table_id, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id,
+      m.role as member_role
     from record_comments c
     join tables t on t.id = c.table_id and t.deleted_at is null
     join spaces s on s.id = t.space_id and s.deleted_at is null

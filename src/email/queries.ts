@@ -67,6 +67,8 @@ export interface OutboundMail {
   attachments: FileEntry[]
   /** Whether the sender of a scheduled email has lost the right to send it. A retry makes it an email that is not scheduled. */
   is_sender_lost: boolean
+  /** Whether the user who answers for the email was disabled or erased. */
+  is_sender_disabled: boolean
   from_domains: string[] | null
   disable_pixel: boolean | null
   reply_as_envelope: boolean | null
@@ -109,6 +111,13 @@ export async function outboundMails(db: Database, commentIds: readonly number[])
 /** The most bytes of bodies that are read at once. */
 const MAX_BODIES_BYTES = 500_000
 
+/** The user who answers for the email `o` with the comment `c`; null for one that was sent with an account's key, which is no user's. */
+export const senderId = sql`case
+  when not exists (select from api_keys k where k.id = c.api_key_id and k.kind = 'account')
+  then coalesce((o.request->>'userId')::int, nullif(c.user_id, 0)) end`
+
+const isSenderDisabled = sql`exists (select from users u where u.id = ${senderId} and u.status = 'deleted')`
+
 /** A sender is a user or a key, and may have none of its rights by the time of a scheduled email. */
 const maySend = sql`exists (
   select from accounts a join users u on u.account_id = a.id and u.status = 'active' left join api_keys k on k.id = c.api_key_id
@@ -125,6 +134,7 @@ const mailColumns = sql`
   (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed,
   i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments,
   case when c.metadata->>'sendAt' is null or c.user_id = 0 and c.api_key_id is null then false else not ${maySend} end as is_sender_lost,
+  ${isSenderDisabled} as is_sender_disabled,
   i.from_domains, i.disable_pixel, i.reply_as_envelope,
   i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
   i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted`
@@ -253,8 +263,8 @@ export interface Thread {
 
 /**
  * As a statement: the thread of a reply address, locked, so that its messages are handled one after the other. It has no row when the
- * table, the space or the email was deleted. A deletion of the record locks the record first and the reply address last, so the two can
- * deadlock: PostgreSQL then ends one of them, and either the job is repeated or the deletion is answered with 503.
+ * table, the space or the email was deleted. A deletion of the record locks the reply addresses before the record, as a message does, so
+ * that the two cannot deadlock.
  */
 export const lockedThread = (hash: Uint8Array): Sql => sql`
   select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,

@@ -20,6 +20,7 @@ import {
   writerProcedure,
 } from './procedure.ts'
 import {
+  Cancellation,
   Cancelled,
   EmailPath,
   IdPath,
@@ -73,9 +74,9 @@ export const emailRouter = router({
 
   cancel: emailProcedure
     .meta(rest('POST', '/api/email/{comment_id}/cancel', emailDocs.cancel))
-    .input(EmailPath)
+    .input(Cancellation.extend(EmailPath.shape))
     .output(Cancelled)
-    .mutation(({ ctx }) => cancel(ctx.context, ctx.row)),
+    .mutation(({ ctx, input }) => cancel(ctx.context, ctx.row, input)),
 
   retry: emailProcedure
     .meta(rest('POST', '/api/email/{comment_id}/retry', emailDocs.retry))

@@ -1,23 +1,48 @@
-/** The tracking pixel and the webhook for inbound mail, which need no credentials, and the raw bytes of a message for admins. */
+/** The pixel and the webhook for inbound mail, which need no credentials; mails as pages; and for admins the raw bytes of a message. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import { type Deps, systemContext } from '../platform/context.ts'
-import { AppError, unavailable } from '../platform/errors.ts'
+import { AppError, badInput, unavailable } from '../platform/errors.ts'
 import { disposition } from '../platform/http/answers/content-disposition.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/procedures/request-context.ts'
 import { idsOfPath } from '../platform/http/procedures/rest.ts'
 import { MAX_MAIL_BYTES, receiveBody } from './inbound/webhook.ts'
-import { type MessageRow, messageResource, rawMessage } from './inbox/messages.ts'
+import {
+  type MailRow,
+  type MessageRow,
+  mailResource,
+  messageResource,
+  type RawMessage,
+  rawMessage,
+  rawOfComment,
+} from './inbox/messages.ts'
+import { mailPage, pageHeaders } from './page/mail-page.ts'
 import { type OpenRecorder, startOpenRecorder } from './tracking/open-recorder.ts'
 import { PIXEL } from './tracking/opens.ts'
 
 const PIXEL_PATH = '/email/pixel/'
 
-const RAW: Access = { callers: callers.any, resource: messageResource, right: 'admin', effect: 'write' }
+const RAW = { callers: callers.any, right: 'admin', effect: 'write' } as const
+const RAW_MESSAGE: Access = { ...RAW, resource: messageResource }
+const RAW_MAIL: Access = { ...RAW, resource: mailResource }
+const SHOWN_MAIL: Access = { callers: callers.any, resource: mailResource, right: 'read', effect: 'read' }
 
 export function mountEmail(app: FastifyInstance, deps: Deps): void {
-  app.get('/api/email/inbound/:id/raw', sendRaw)
+  app.get('/api/email/inbound/:id/raw', async (request, reply) => {
+    const { actor, row } = await admitted(request, RAW_MESSAGE)
+    return sendRaw(request, reply, await rawMessage(serviceContext(request.context, actor), row as MessageRow))
+  })
+  app.get('/api/email/:comment_id/raw', async (request, reply) => {
+    const { actor, row } = await admitted(request, RAW_MAIL)
+    return sendRaw(request, reply, await rawOfComment(serviceContext(request.context, actor), row as MailRow))
+  })
+  app.get('/api/email/:comment_id/html', async (request, reply) => {
+    const { actor, row } = await admitted(request, SHOWN_MAIL)
+    const withRemote = wantsRemote(request.query as { images?: unknown })
+    const page = await mailPage(serviceContext(request.context, actor), row as MailRow, withRemote)
+    return reply.headers(pageHeaders(withRemote)).send(page)
+  })
   const opens = startOpenRecorder(deps)
   app.addHook('onClose', () => opens.close())
   app.register(async (scope) => {
@@ -57,20 +82,26 @@ export function sendPixel(reply: FastifyReply): FastifyReply {
   return reply.code(200).header('cache-control', 'no-store').header('x-content-type-options', 'nosniff').type('image/png').send(PIXEL)
 }
 
+/** @throws AppError 400 */
+function wantsRemote({ images }: { images?: unknown }): boolean {
+  if (images !== undefined && images !== 'remote') throw badInput('images', 'must be remote')
+  return images === 'remote'
+}
+
+const admitted = ({ context, params }: FastifyRequest, access: Access) =>
+  admit(accessRequestOf(context), access, false, idsOfPath(params as Record<string, string>))
+
 /** Sends a message that a stranger wrote, so a browser must save it and never show it. */
-async function sendRaw(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { actor, row } = await admit(accessRequestOf(request.context), RAW, false, idsOfPath(request.params as Record<string, string>))
-  const message = row as MessageRow
-  const { bytes, content } = await rawMessage(serviceContext(request.context, actor), message)
+function sendRaw({ method }: FastifyRequest, reply: FastifyReply, { message_id, bytes, content }: RawMessage): FastifyReply {
   reply.headers({
     'content-type': 'message/rfc822',
     'content-length': bytes,
-    'content-disposition': disposition('attachment', `message-${message.message_id}.eml`),
+    'content-disposition': disposition('attachment', `message-${message_id}.eml`),
     'content-security-policy': "default-src 'none'; sandbox",
     'cache-control': 'private, no-store',
     'x-content-type-options': 'nosniff',
   })
-  return reply.send(request.method === 'HEAD' ? Readable.from([]) : content)
+  return reply.send(method === 'HEAD' ? Readable.from([]) : content)
 }
 
 /** @throws AppError 503 when the message cannot be stored, so that the sender retries */

@@ -7,21 +7,20 @@ import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { AppError, badInput, notFound } from '../platform/errors.ts'
-import { sanitizeHtml } from '../platform/mail/html.ts'
+import { countRemoteImages, sanitizeHtml } from '../platform/mail/html.ts'
 import { textOfSanitized } from '../platform/mail/html-text.ts'
 import { newHexToken, tokenHash } from '../platform/secrets/secrets.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { type FileEntry, pathsOf } from '../platform/stored-files/rows.ts'
 import { addMonths, formatInstant, parseInstant } from '../platform/time/time.ts'
 import { inSpan } from '../platform/tracing/tracing.ts'
-import type { Cascade } from '../tables/cascade.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { type OutgoingRequest, type ResolvedContent, resolveContent, withSignature } from './composing/content.ts'
 import { type FieldTexts, fieldTexts, problemOf, unclosedTokens, ValuesTooLong } from './composing/field-tokens.ts'
 import { bytesOf, findImages, type Images, restore, type ShortHtml, shorten, storeImages, withSources } from './composing/inline-images.ts'
+import { isMailOf } from './composing/replies.ts'
 import { encryptTokens, newSecretTokens } from './composing/secret-tokens.ts'
-import { forgetMessages } from './inbound/verdicts.ts'
 import type { InlineImage, OutgoingMetadata, RecipientState } from './metadata.ts'
 import { mails } from './metrics.ts'
 import { sendEmail } from './outbound/queue.ts'
@@ -144,6 +143,8 @@ interface AcceptedEmail {
 /** Applies the rules of `send` that need the database. */
 async function accept(context: Context, table: TableRef, input: NewEmail): Promise<AcceptedEmail> {
   const recipients = recipientsOf(input)
+  const place = { table_id: table.id, record_id: input.recordId }
+  if (input.replyTo != null && !(await isMailOf(context.db, place, input.replyTo))) throw notFound('Comment')
   const integration = await sendingIntegration(context.db, table, input.smtpIntegrationId)
   if (!integration) throw notFound('SMTP integration')
   const from = { name: input.fromIdentity.name ?? '', email: parseMailbox(input.fromIdentity.email)?.email ?? '' }
@@ -168,6 +169,7 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
       subject: input.subject ?? '',
       body: body.html,
       signature: signature.html || null,
+      ...(input.replyTo != null && { replyTo: input.replyTo }),
       userId: context.actor.userId,
       timeZone: context.actor.timeZone,
     },
@@ -236,7 +238,7 @@ function attachmentsOf({ db }: Context, table: TableRef, given: NonNullable<NewE
   return tableAttachments(db, table, given, (path) => (path.startsWith(prefix) ? undefined : `must begin with ${prefix}`))
 }
 
-function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {
+function newMetadata({ from, recipients, subject, body, signature }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {
   const addressesOf = (kind: RecipientState['kind']) => recipients.filter((recipient) => recipient.kind === kind).map(({ email }) => email)
   return {
     ...newEmailState(now),
@@ -251,25 +253,7 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
     error: null,
     recipients: recipients.map(({ email, kind }) => ({ email, kind, status: 'queued', error: null })),
     unresolved: [],
+    remoteImages: countRemoteImages(withSignature(body, signature)),
+    attachmentsLeftOut: 0,
   }
-}
-
-/**
- * Deletes the emails of deleted records, with the messages that came for them and the tokens of their reply addresses: later replies are
- * dropped. The comments have their own cascade.
- */
-export const mailCascade: Cascade = {
-  async onRecordsDeleted({ db }, tableId, recordIds) {
-    const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
-    const received = await db.write<{ id: number }>(sql`
-      with emails as (delete from outbound_emails where ${ofRecords} returning comment_id),
-        tokens as (delete from reply_tokens where ${ofRecords} returning token_hash),
-        opens as (delete from email_opens o using emails e where o.comment_id = e.comment_id),
-        deliveries as (delete from inbound_deliveries d using tokens t where d.token_hash = t.token_hash)
-      delete from inbound_verdicts v using tokens t where v.token_hash = t.token_hash returning v.inbound_email_id as id`)
-    await forgetMessages(
-      db,
-      received.map(({ id }) => id),
-    )
-  },
 }

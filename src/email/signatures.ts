@@ -1,10 +1,11 @@
 /** The signatures of a user. Another user's signature is not found (contract.md §6, Signatures). */
 import { isDeepStrictEqual } from 'node:util'
+import { lockActiveUser } from '../accounts/user-status.ts'
 import { audit, differing } from '../audit/log.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { sql } from '../platform/database/database.ts'
+import { type Database, sql } from '../platform/database/database.ts'
 import { forbidden, notFound, stale } from '../platform/errors.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
@@ -39,12 +40,10 @@ export const signatureResource: Resource<SignatureRow> = {
   check: writerResource.check,
 }
 
-const columns = sql`id, name, html, is_default, created_at, updated_at`
-
-type StoredSignature = Signature & { version: number }
+const columns = sql`id, name, html, is_default, created_at, updated_at, version`
 
 /** The signature as the wire has it, with its version. */
-const answerOf = ({ version, ...signature }: StoredSignature): Answer<Signature> => ({ value: signature, version })
+const answerOf = (value: Signature): Answer<Signature> => ({ value, version: value.version })
 
 /** The signatures of the acting user, by name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Signature[]; total: number }> {
@@ -54,18 +53,22 @@ export async function list({ db, actor }: Context): Promise<{ rows: Signature[];
   return { rows, total: rows.length }
 }
 
-/** Creates a signature, whose HTML the schema has sanitised. A new default replaces the old one. */
+/**
+ * Creates a signature, whose HTML the schema has sanitised. A new default replaces the old one.
+ * @throws AppError 401 if the user has just been erased
+ */
 export async function create(context: Context, input: NewSignature): Promise<Answer<Signature>> {
   const { db, actor } = context
   const at = formatInstant(context.now)
   return context.transaction(async () => {
+    await lockActiveUser(context)
     if (input.is_default) await clearDefault(context)
-    const [row] = await db.write<StoredSignature>(sql`
+    const [row] = await db.write<Signature>(sql`
       insert into email_signatures (account_id, user_id, name, html, is_default, created_at, updated_at)
       values (${actor.accountId}, ${actor.userId}, ${input.name}, ${input.html}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
-      returning ${columns}, version`)
-    const created = row as StoredSignature
+      returning ${columns}`)
+    const created = row as Signature
     await audit(context, 'signature.created', { id: created.id, name: created.name })
     return answerOf(created)
   })
@@ -80,25 +83,24 @@ export async function update(
 ): Promise<Answer<Signature>> {
   const { db, now } = context
   return context.transaction(async () => {
-    if (input.is_default) await lockDefault(context)
-    const [present] = await db.read<StoredSignature>(
-      sql`select ${columns}, version from email_signatures where id = ${signature_id} for update`,
-    )
+    // Two requests set the default one after the other; else the unique index would refuse one.
+    if (input.is_default) await lockActiveUser(context)
+    const [present] = await db.read<Signature>(sql`select ${columns} from email_signatures where id = ${signature_id} for update`)
     if (!present) throw notFound('Signature')
     if (isStale(ifMatch, present)) throw stale('The signature has changed since', answerOf(present))
     // An update without a difference keeps the version, so that it makes no If-Match stale.
     const next = { name: input.name ?? present.name, html: input.html ?? present.html, is_default: input.is_default ?? present.is_default }
     if (isDeepStrictEqual({ ...present, ...next }, present)) return answerOf(present)
     if (input.is_default) await clearDefault(context)
-    const [row] = await db.write<StoredSignature>(sql`
+    const [row] = await db.write<Signature>(sql`
       update email_signatures set
         name = ${next.name}, html = ${next.html}, is_default = ${next.is_default},
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
       where id = ${signature_id}
-      returning ${columns}, version`)
+      returning ${columns}`)
     const detail = { changed: differing(present, { ...present, ...next }) }
     await audit(context, 'signature.updated', { id: signature_id, name: next.name, detail })
-    return answerOf(row as StoredSignature)
+    return answerOf(row as Signature)
   })
 }
 
@@ -109,13 +111,12 @@ export async function remove(context: Context, { signature_id }: SignatureRow): 
   })
 }
 
-/** Locks the user's row, so that two concurrent requests set the default one after the other; else the unique index would refuse one. */
-async function lockDefault({ db, actor }: Context): Promise<void> {
-  await db.read(sql`select id from users where id = ${actor.userId} for no key update`)
-}
-
 async function clearDefault(context: Context): Promise<void> {
   const { db, actor } = context
-  await lockDefault(context)
   await db.write(sql`update email_signatures set is_default = false, version = version + 1 where user_id = ${actor.userId} and is_default`)
+}
+
+/** Deletes the signatures of an erased user. @returns how many */
+export async function deleteSignatures(db: Database, userId: number): Promise<number> {
+  return (await db.write(sql`delete from email_signatures where user_id = ${userId}`)).changed
 }

@@ -39,6 +39,17 @@ const letter = (items: Partial<LetterItem>[], timezone = 'Europe/Berlin', name =
   )
 
 describe('a letter', () => {
+  test('is written in the order of its letters, whatever a name has in it', () => {
+    const message = 'Ada\u202e Byron\u2066 assigned you the task “\u200fCall\u200e back”.'
+    const { subject, text, html } = letter(
+      [{ message, task_title: '\u202eCall back', record_title: 'A\u2067cme' }],
+      'Europe/Berlin',
+      'Max\u202d Born',
+    )
+    expect(subject).toBe('Ada Byron assigned you the task “Call back”')
+    expect(text + html).not.toMatch(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/)
+  })
+
   test('has a readable text form', () => {
     const comment = {
       id: 3,

@@ -48,6 +48,15 @@ describe('a reply', () => {
     })
   })
 
+  test('says where its sender wants answers, if elsewhere, and whether it came from a list', async () => {
+    const parsed = (...lines: string[]) => parseMail(Buffer.from(['From: Ann <ann@customer.example>', ...lines, '', 'Yes'].join('\r\n')))
+    expect(await parsed()).toMatchObject({ replyTo: [], isFromList: false })
+    expect(await parsed('Reply-To: ANN@customer.example')).toMatchObject({ replyTo: [] })
+    const list = await parsed('Reply-To: Tickets <Tickets@customer.example>, ann@customer.example', 'List-Id: <friends.lists.example>')
+    expect(list).toMatchObject({ replyTo: ['tickets@customer.example'], isFromList: true })
+    expect(await parsed('List-Post: <mailto:friends@lists.example>')).toMatchObject({ isFromList: true })
+  })
+
   test('in ISO-8859-1 has its umlauts in name, subject and text', async () => {
     const { from, subject, text } = await mail('outlook-german-text')
     expect(from.name).toBe('Jürgen Müller')

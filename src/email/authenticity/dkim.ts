@@ -4,13 +4,15 @@ import { Domain } from '../address.ts'
 
 export const NewDkim = z
   .strictObject({
-    domain: Domain,
+    domain: Domain.meta({ description: 'The domain whose DNS has the key: that of the senders, or above it.' }),
     selector: z
       .string()
       .max(63, 'must have at most 63 characters')
       .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i, 'must have letters, digits and hyphens only')
-      .toLowerCase(),
+      .toLowerCase()
+      .meta({ description: 'The name of the key in the DNS of the domain.' }),
   })
+  .meta({ id: 'NewDkim', description: 'A signature for every mail.' })
   .nullable()
   .meta({
     description:
@@ -20,8 +22,8 @@ export type NewDkim = NonNullable<z.infer<typeof NewDkim>>
 
 export const Dkim = z
   .object({
-    domain: z.string(),
-    selector: z.string(),
+    domain: z.string().meta({ description: 'The domain that signs.' }),
+    selector: z.string().meta({ description: 'The name of the key in the DNS of the domain.' }),
     public_key: z.string().meta({ description: 'RSA, 2048 bits; base64 of its DER form.' }),
   })
   .nullable()
@@ -29,6 +31,10 @@ export const Dkim = z
 export type Dkim = NonNullable<z.infer<typeof Dkim>>
 
 export const DkimRecord = z
-  .object({ name: z.string(), type: z.literal('TXT'), value: z.string() })
+  .object({
+    name: z.string().meta({ description: 'The name of the record.' }),
+    type: z.literal('TXT').meta({ description: 'The type of the record.' }),
+    value: z.string().meta({ description: 'The text of the record.' }),
+  })
   .nullable()
   .meta({ description: 'The DNS record to publish, without which receivers cannot check the signature.' })

@@ -1,7 +1,7 @@
 /** Who may look at caught mails, in which there are links that set passwords: programs on this machine, and whoever has the token. */
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../../platform/errors.ts'
-import { isLocalCaller } from '../../platform/http/local-callers.ts'
+import { isLocalCaller } from '../../platform/http/procedures/local-callers.ts'
 import { isSigned, sign } from '../../platform/secrets/secrets.ts'
 import type { Settings } from '../../settings.ts'
 

@@ -1,9 +1,10 @@
 /** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows its mails at /dev/mail. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { forbidden, notFound } from '../../platform/errors.ts'
 import type { Settings } from '../../settings.ts'
@@ -11,6 +12,8 @@ import { requireAccess } from './access.ts'
 import { BOUNCES, type BounceChoice, replyTo, reportOn } from './answers.ts'
 import { type CaughtMail, openMailFolder } from './mail-folder.ts'
 import { catcherPage } from './page.ts'
+import { matching } from './search.ts'
+import { openMailStreams } from './streams.ts'
 
 export interface Catcher {
   readonly host: string
@@ -116,10 +119,17 @@ export async function installationAt({ host, port }: { host: string; port: numbe
 }
 
 /**
- * GET /dev/mail for people and GET /dev/mail.json for programs, both with `?q=` to search; the source of a mail, and forms that answer one
- * as its recipient or their mail server would. Only the embedded default mounts them, and `requireAccess` says for whom.
+ * GET /dev/mail for people and GET /dev/mail.json for programs, both with `?q=` to search; the script and the stream by which the page
+ * shows new mails; the source of a mail, and forms that answer one as its recipient or their mail server would. Only the embedded default
+ * mounts them, and `requireAccess` says for whom.
  */
 export function mountCatcher(app: FastifyInstance, catcher: CaughtMails, settings: Settings): void {
+  const streams = openMailStreams(
+    async () => catcher.mails(),
+    (err) => app.log.error({ err }, 'caught mails cannot be read'),
+  )
+  // Streams must end before the server waits for its connections to close.
+  app.addHook('preClose', async () => streams.close())
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: 1_048_576 }, (_, body, done) =>
@@ -130,6 +140,10 @@ export function mountCatcher(app: FastifyInstance, catcher: CaughtMails, setting
     )
     scope.get('/dev/mail.json', async ({ query }) => matching(await catcher.mails(), (query as Query).q))
     scope.get(PAGE, async ({ query }, reply) => showPage(catcher, query as Query, reply))
+    scope.get('/dev/mail/page.js', async (_, reply) => reply.headers(JAVASCRIPT).send(await readFile(SCRIPT)))
+    scope.get('/dev/mail/events', { exposeHeadRoute: false, config: { isStream: true } }, ({ query }, reply) =>
+      streams.open(reply, (query as Query).q),
+    )
     scope.get('/dev/mail/:id/source', async (request, reply) => showSource(catcher, request, reply))
     scope.post('/dev/mail/:id/reply', async (request, reply) => {
       const { mail, form } = await requested(catcher, request)
@@ -144,6 +158,12 @@ export function mountCatcher(app: FastifyInstance, catcher: CaughtMails, setting
 }
 
 const PAGE = '/dev/mail'
+const SCRIPT = fileURLToPath(new URL('page.js', import.meta.url))
+const JAVASCRIPT = {
+  'content-type': 'text/javascript; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-content-type-options': 'nosniff',
+}
 
 interface Query {
   token?: string
@@ -151,18 +171,6 @@ interface Query {
   /** The mail that is shown open, and what was done to it. */
   open?: string
   done?: string
-}
-
-/** The mails that contain each of the words. */
-function matching(mails: CaughtMail[], search: unknown): CaughtMail[] {
-  const words = String(search ?? '')
-    .toLowerCase()
-    .split(/\s+/)
-    .filter(Boolean)
-  return mails.filter((mail) => {
-    const text = [mail.subject, mail.from, ...mail.envelopeTo, mail.text ?? '', mail.html ?? '', mail.messageId].join('\n').toLowerCase()
-    return words.every((word) => text.includes(word))
-  })
 }
 
 async function showPage(catcher: CaughtMails, { q, open, done }: Query, reply: FastifyReply): Promise<FastifyReply> {
@@ -175,8 +183,8 @@ async function showPage(catcher: CaughtMails, { q, open, done }: Query, reply: F
       // Images of other hosts may load, so that opening a mail here requests its pixel.
       .header(
         'content-security-policy',
-        "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'; form-action 'self'; base-uri 'none'; " +
-          "frame-ancestors 'none'",
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'; " +
+          "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       )
       .header('x-content-type-options', 'nosniff')
       // The address may have the token.

@@ -60,7 +60,9 @@ export async function openMailFolder(folder: string, keep: number): Promise<Mail
     // A file that another process is just deleting is read as an empty one.
     const read = (id: number) => readFile(pathOf(id)).then((bytes) => parsed(id, bytes), ifMissing(undefined))
     const added = (await Promise.all(ids.filter((id) => !isKnown.has(id)).map(read))).filter((mail) => mail !== undefined)
-    const present = [...caught, ...added].filter(({ id }) => ids.includes(id))
+    // Of two refreshes at once, the first has added the same mails.
+    const byId = new Map([...caught, ...added].map((mail) => [mail.id, mail]))
+    const present = [...byId.values()].filter(({ id }) => ids.includes(id))
     caught.splice(0, caught.length, ...present.sort((a, b) => b.id - a.id))
   }
 

@@ -1,4 +1,4 @@
-/** The page /dev/mail. It has no script: each mail unfolds, and its forms are sent by the browser. */
+/** The page /dev/mail. Each mail unfolds, and its forms are sent by the browser; `page.js` only shows new mails and local times. */
 import { escapeHtml, sanitizeHtml } from '../../platform/mail/html.ts'
 import { BOUNCES, isReplyAddress } from './answers.ts'
 import type { CaughtMail } from './mail-folder.ts'
@@ -31,7 +31,7 @@ export function catcherPage(mails: CaughtMail[], view: ShownMails): string {
 <style>${STYLE}</style>
 <header>
 <h1>Caught mail</h1>
-<p>Nothing here was delivered. Reload to see new mails; <a href="/dev/mail.json">the same as JSON</a>.</p>
+<p>Nothing here was delivered. <span id="news">Reload to see new mails.</span> <a href="/dev/mail.json">All as JSON</a></p>
 <form method="get" action="/dev/mail" role="search">
 <label for="q">Search</label>
 <input id="q" name="q" type="search" value="${escapeHtml(search)}" placeholder="subject, address or words"> <button>Search</button>
@@ -40,6 +40,7 @@ export function catcherPage(mails: CaughtMail[], view: ShownMails): string {
 <main>
 ${mails.map((mail) => entry(mail, view)).join('\n') || `<p>${nothing}</p>`}
 </main>
+<script src="/dev/mail/page.js" defer></script>
 </html>`
 }
 
@@ -56,7 +57,7 @@ function entry(mail: CaughtMail, { open, done }: ShownMails): string {
   const notice = id === open && Object.hasOwn(DONE, done) ? `<p class="notice" role="status">${DONE[done]}</p>\n` : ''
   const title = `<strong>${escapeHtml(subject || '(no subject)')}</strong> to ${escapeHtml(envelopeTo.join(', '))}`
   return `<details id="mail-${id}"${id === open ? ' open' : ''}>
-<summary>${title} <time>${receivedAt}</time></summary>
+<summary>${title} <time datetime="${receivedAt}">${timeText(receivedAt)}</time></summary>
 ${notice}<dl>${facts.flatMap(([name, value]) => (value ? `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>` : [])).join('')}</dl>
 <div class="parts">
 ${part('HTML', htmlPart(mail))}
@@ -66,6 +67,9 @@ ${part('Source', `<iframe sandbox loading="lazy" title="Source" src="/dev/mail/$
 ${answers(mail)}
 </details>`
 }
+
+/** What is shown of an instant where no script knows the time zone of the reader. */
+const timeText = (instant: string) => instant.replace(/^(.{10})T(.{5}).*$/, '$1 $2 UTC')
 
 const part = (title: string, content: string) => `<section><h2>${title}</h2>${content}</section>`
 
@@ -104,13 +108,14 @@ const STYLE = `
   * { box-sizing: border-box }
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 110rem; margin: 2rem auto; padding: 0 1rem }
   h1 { font-size: 1.6rem; margin: 0 } h2 { font-size: 1rem; margin: 0 0 .4rem }
-  header p { margin: .2rem 0 .8rem } header form { margin: 0 0 1.2rem }
-  input, select, textarea, button { font: inherit; padding: .25rem .5rem } input { min-width: min(26rem, 60vw) }
+  header p { margin: .2rem 0 .8rem } header form { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; margin: 0 0 1.2rem }
+  input, select, textarea, button { font: inherit; padding: .25rem .5rem } input { flex: 0 1 26rem; min-width: 0 }
   details { border: 1px solid var(--line); border-radius: 6px; margin: 0 0 .75rem; padding: .5rem .9rem }
   summary { cursor: pointer; overflow-wrap: anywhere }
-  time, dt { color: var(--soft) }
+  time, dt { color: var(--soft) } time { white-space: nowrap }
   .notice { background: var(--mark); border-radius: 4px; padding: .4rem .7rem }
   dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem } dd { margin: 0; overflow-wrap: anywhere }
+  @media (max-width: 30rem) { dl { grid-template-columns: 1fr } dd { margin: 0 0 .4rem } }
   .parts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem }
   .parts section { min-width: 0 }
   iframe, pre { width: 100%; height: 24rem; margin: 0; border: 1px solid var(--line) }

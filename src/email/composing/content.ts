@@ -12,6 +12,8 @@ export interface OutgoingRequest {
   body: string
   /** Appended to the body. Its field tokens stay text. */
   signature: string | null
+  /** The comment of the mail that it answers, if the request names one. */
+  replyTo?: number
   /** The user who sends, for an account key the owner, and their time zone for instants in tokens. Emails of earlier releases have none. */
   userId?: number
   timeZone?: string

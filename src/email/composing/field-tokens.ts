@@ -54,7 +54,7 @@ function plainText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map(plainText).filter(Boolean).join(', ')
   if (typeof value !== 'object' || JSON.isRawJSON(value)) return numberText(value)
-  const { title, name, email } = value as { title?: string | null; name?: string; email?: string }
+  const { title, name, email } = value as { title?: string | null; name?: string; email?: string | null }
   return title ?? name ?? email ?? ''
 }
 

@@ -2,6 +2,7 @@
 import type { SealedColumn } from '../../platform/secrets/sealed-columns.ts'
 import { decrypt, encrypt, newHexToken, newToken } from '../../platform/secrets/secrets.ts'
 import type { SecretKeys } from '../../settings.ts'
+import { sealedAside } from '../../tables/deleted/rows.ts'
 
 export interface SecretTokens {
   /** 16 hexadecimal digits: api.md fixes the form of reply addresses. */
@@ -28,3 +29,6 @@ export const sealedTokens: SealedColumn = {
   key: { column: 'comment_id', type: 'int' },
   contextOf: { column: 'message_id', context: purpose },
 }
+
+/** The same of mails of deleted records, which can be sent once more after a restore. */
+export const sealedTokensAside: SealedColumn = sealedAside(sealedTokens, 'tokens of mails of deleted records')

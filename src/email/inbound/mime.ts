@@ -23,6 +23,10 @@ export interface ParsedMail<Content = Uint8Array | FilePart> {
   from: { name: string; email: string }
   to: string[]
   cc: string[]
+  /** Where the sender wants answers, if not at the address in From (RFC 5322 §3.6.2). */
+  replyTo: string[]
+  /** True if a mailing list has passed it on (RFC 2369, RFC 2919). */
+  isFromList: boolean
   subject: string
   messageId: string | null
   inReplyTo: string | null
@@ -159,6 +163,8 @@ function fieldsOf(
     from,
     to: recipients('to'),
     cc: recipients('cc'),
+    replyTo: recipients('reply-to').filter((address) => address !== from.email),
+    isFromList: Boolean(value('list-id') || value('list-post')),
     subject,
     messageId,
     inReplyTo: messageIdOf(value('in-reply-to')),

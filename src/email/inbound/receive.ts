@@ -22,6 +22,7 @@ import { proveSent } from '../reports/recipients.ts'
 import { isAbout } from '../reports/report-scope.ts'
 import { MessageFiles } from './message-files.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
+import { park } from './parked.ts'
 import { LARGE_BYTES, UnreadableMail } from './parser.ts'
 import { openParsers } from './parsers.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
@@ -159,6 +160,7 @@ async function deliverToThread(
   return context.transaction(async () => {
     const { thread, before } = await lockReading(db, id, hash)
     if (!before || (before.verdict && !isReplay)) return undefined
+    if (!thread && (await park(db, id, hash))) return undefined
     const outcome = thread
       ? await decide(context, thread, stored, mail, before, files)
       : { ...dropped('The email that it answers was deleted, or its table or space'), isChanged: false }

@@ -4,6 +4,7 @@ import { insertReply, updateReply } from '../../comments/emails.ts'
 import { stage } from '../../files/service.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
+import { countRemoteImages } from '../../platform/mail/html.ts'
 import { holdFiles, lockFiles } from '../../platform/stored-files/held.ts'
 import { type FileEntry, type FilePlace, pathsOf } from '../../platform/stored-files/rows.ts'
 import { formatInstant } from '../../platform/time/time.ts'
@@ -105,6 +106,7 @@ function metadataOf({ settings }: Context, thread: Thread, mail: ParsedMail, att
   const recipients = thread.recipients.map(({ email }) => email.toLowerCase())
   // Reply addresses are left out of the metadata: readers of the comment must not learn how to write into the thread.
   const others = (addresses: string[]) => addresses.filter((address) => tokenOf(address, settings.catchDomain) === undefined)
+  const answersTo = others(mail.replyTo)
   return {
     parentCommentId: thread.comment_id,
     from: mail.from,
@@ -115,6 +117,8 @@ function metadataOf({ settings }: Context, thread: Thread, mail: ParsedMail, att
     inReplyTo: mail.inReplyTo,
     ...(mail.references.length && { references: mail.references }),
     ...(mail.threadIndex && { threadIndex: mail.threadIndex }),
+    ...(answersTo.length && { replyTo: answersTo }),
+    ...(mail.isFromList && { isFromList: true }),
     date: mail.date && formatInstant(new Date(mail.date)),
     text: mail.text,
     visibleText: mail.visibleText,
@@ -126,7 +130,8 @@ function metadataOf({ settings }: Context, thread: Thread, mail: ParsedMail, att
       const path = attachments[index]?.path
       return cid && path ? [{ cid, path }] : []
     }),
-    ...(mail.attachmentsLeftOut && { attachmentsLeftOut: mail.attachmentsLeftOut }),
+    remoteImages: mail.html === null ? 0 : countRemoteImages(mail.html),
+    attachmentsLeftOut: mail.attachmentsLeftOut,
     unreadable: mail.isUnreadable,
   }
 }

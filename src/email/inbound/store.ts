@@ -15,9 +15,11 @@ import { memo } from '../../platform/memo.ts'
 import { perProcess } from '../../platform/processes/per-process.ts'
 import { tokenHash } from '../../platform/secrets/secrets.ts'
 import { formatInstant } from '../../platform/time/time.ts'
+import { belongingTo } from '../../tables/deleted/rows.ts'
 import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
 import { headerValues, MAX_HEADER_BYTES, oneLine, readHeaders, replyTokens } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
+import { parking, tokensAside } from './parked.ts'
 import { LARGE_BYTES } from './parser.ts'
 import { turnOf } from './turns.ts'
 
@@ -97,11 +99,15 @@ async function addressed({ db, settings, log, metrics }: Context, beginning: Buf
   return tokens
 }
 
-/** The hashes of those tokens that exist. */
+/** The hashes of those tokens that exist, also of those whose record can be restored. */
 export async function knownTokens(db: Database, tokens: readonly string[]): Promise<Buffer[]> {
   if (!tokens.length) return []
+  const hashes = tokens.map(tokenHash)
   const rows = await db.read<{ token_hash: Buffer }>(
-    shortRead('known-reply-tokens', sql`select token_hash from reply_tokens where token_hash = any(${tokens.map(tokenHash)}::bytea[])`),
+    shortRead(
+      'known-reply-tokens',
+      sql`select token_hash from reply_tokens where token_hash = any(${hashes}::bytea[]) union all ${tokensAside(hashes)}`,
+    ),
   )
   return rows.map(({ token_hash }) => token_hash)
 }
@@ -149,7 +155,10 @@ async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
   return all.map(() => undefined)
 }
 
-/** Inserts the message with an open verdict for each thread. @returns its id and its turn; undefined if the same bytes are stored */
+/**
+ * Inserts the message with an open verdict for each thread; those of deleted records lie aside.
+ * @returns its id and its turn; undefined if the same bytes are stored
+ */
 async function insertMessage(
   db: Database,
   { raw, sha256, tokens, authentication }: Arrival,
@@ -166,7 +175,7 @@ async function insertMessage(
       insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
       select s.id, r.token_hash, r.account_id, r.space_id, r.table_id
       from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
-    )
+    ), parked as (${parking(sql`stored`, tokens)})
     select id, ${turnOf({ from: email, tokens, now })} as turn from stored`
   const [stored] = await db.write<{ id: number; turn: number }>(
     raw instanceof StreamedValue ? streamedWrite(raw, statement) : labelled('insert-message', statement),
@@ -211,6 +220,16 @@ function listed(headers: Header[]): Listed {
   }
 }
 
+/** Queues the messages of restored records that have not been read for them yet. */
+export async function queueReturned({ db, jobs }: Context, tableId: number, recordIds: readonly number[]): Promise<void> {
+  const messages = await db.read<{ id: number; bytes: number }>(sql`
+    select distinct e.id, octet_length(e.raw) as bytes
+    from reply_tokens r join inbound_verdicts v on v.token_hash = r.token_hash and v.verdict is null
+      join inbound_emails e on e.id = v.inbound_email_id and e.raw is not null
+    where ${belongingTo(sql`r`, tableId, recordIds)} order by e.id`)
+  await queueAll(jobs, messages)
+}
+
 const HOUR_MS = 3_600_000
 const WAITING_AT_ONCE = 1_000
 
@@ -221,11 +240,15 @@ export async function queueWaiting({ db, jobs, now }: Context): Promise<void> {
     where received_at between ${ago(now, 7 * 24 * HOUR_MS)} and ${ago(now, HOUR_MS)} and raw is not null
       and (processed_at is null or id in (select inbound_email_id from inbound_verdicts where verdict is null))
     order by id limit ${WAITING_AT_ONCE}`)
+  await queueAll(jobs, waiting)
+}
+
+/** Queues messages that have waited. New ones go first. */
+async function queueAll(jobs: Context['jobs'], waiting: readonly { id: number; bytes: number }[]): Promise<void> {
   for (const [queue, messages] of Map.groupBy(waiting, ({ bytes }) => queueFor(bytes)))
     await jobs.sendMany(
       queue,
       messages.map(({ id }) => ({ id })),
-      // New messages go first.
       { priority: -WAITING_AT_ONCE },
     )
 }

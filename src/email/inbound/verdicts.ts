@@ -6,6 +6,7 @@ import { formatInstant } from '../../platform/time/time.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import { lockedThread, type Thread } from '../queries.ts'
 import type { ParsedMail } from './mime.ts'
+import { verdictsAside } from './parked.ts'
 
 export interface Decision {
   verdict: Verdict
@@ -148,10 +149,14 @@ export async function firstDelivery(db: Database, { token_hash }: Thread, key: s
   return first
 }
 
-/** Deletes those of the messages that are for no other thread. */
-export async function forgetMessages(db: Database, ids: readonly number[]): Promise<void> {
+/**
+ * Deletes those of the messages that are for no other thread.
+ * @param apart the condition on verdicts `d` of deleted records that do not count, because they go, too
+ */
+export async function forgetMessages(db: Database, ids: readonly number[], apart: Sql): Promise<void> {
   if (!ids.length) return
   await db.write(sql`
     delete from inbound_emails e where id = any(${ids}::int[])
-      and not exists (select from inbound_verdicts v where v.inbound_email_id = e.id)`)
+      and not exists (select from inbound_verdicts v where v.inbound_email_id = e.id)
+      and not exists (${verdictsAside(sql`e.id`)} and not (${apart}))`)
 }

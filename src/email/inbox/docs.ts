@@ -26,6 +26,13 @@ export const inboundDocs = operationDocs('Email', {
   },
 })
 
+const MESSAGE: PlainOperation['responses'] = {
+  200: {
+    description: 'The message, always as an attachment.',
+    content: { 'message/rfc822': { schema: { type: 'string', format: 'binary' } } },
+  },
+}
+
 export const inboundOperations: PlainOperation[] = [
   {
     method: 'get',
@@ -47,12 +54,30 @@ export const inboundOperations: PlainOperation[] = [
         example: 91,
       },
     ],
-    responses: {
-      200: {
-        description: 'The message, always as an attachment.',
-        content: { 'message/rfc822': { schema: { type: 'string', format: 'binary' } } },
+    responses: MESSAGE,
+    errors: [400, 401, 403, 404, 429],
+  },
+  {
+    method: 'get',
+    path: '/api/email/{comment_id}/raw',
+    operationId: 'email.raw',
+    tag: 'Email',
+    summary: 'Download the message of a mail that was received',
+    description:
+      'Returns the bytes of the message that became the email_in comment, as they came. Requires an admin of the space. 404 for a ' +
+      'mail that was sent, and once the message is older than the installation keeps messages.',
+    isPublic: false,
+    parameters: [
+      {
+        name: 'comment_id',
+        in: 'path',
+        required: true,
+        description: 'The id of the email_in comment.',
+        schema: { type: 'integer' },
+        example: 502,
       },
-    },
+    ],
+    responses: MESSAGE,
     errors: [400, 401, 403, 404, 429],
   },
 ]

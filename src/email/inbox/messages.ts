@@ -49,7 +49,7 @@ export async function list(
   return {
     rows: page,
     ...(total !== undefined && { total }),
-    ...(last && { next_cursor: encodeCursor({ key: null, id: last.id }, query, settings.secretKeys) }),
+    ...(last && { next_cursor: encodeCursor({ keys: [], id: last.id }, query, settings.secretKeys) }),
   }
 }
 
@@ -93,15 +93,49 @@ export const messageResource: Resource<MessageRow> = {
   check: checkSpace,
 }
 
+export interface MailRow {
+  comment_id: number
+  space_id: number
+  table_id: number
+  record_id: number
+  member_role: Role | null
+}
+
+/** A comment that is a mail, sent or received, found by its id alone. */
+export const mailResource: Resource<MailRow> = {
+  ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
+  select: ({ comment_id }) => sql`
+    select c.id as comment_id, c.space_id, c.table_id, c.record_id, m.role as member_role
+    from record_comments c
+    join tables t on t.id = c.table_id and t.deleted_at is null
+    join spaces s on s.id = t.space_id and s.deleted_at is null
+    left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
+    where c.id = ${comment_id} and c.type in ('email_in', 'email_out') and c.account_id = p.p_account_id`,
+  check: checkSpace,
+}
+
+/** The message that became the comment. @throws AppError 404 for a mail that was sent, and when the bytes have been deleted */
+export async function rawOfComment(context: Context, { comment_id, table_id, record_id }: MailRow): Promise<RawMessage> {
+  // The reply addresses of a record are few, and lead to its messages by an index.
+  const [message] = await context.db.read<{ message_id: number }>(sql`
+    select v.inbound_email_id as message_id from reply_tokens r join inbound_verdicts v on v.token_hash = r.token_hash
+    where r.table_id = ${table_id} and r.record_id = ${record_id} and v.comment_id = ${comment_id} order by 1 limit 1`)
+  if (!message) throw notFound('Message')
+  return rawMessage(context, message)
+}
+
+export interface RawMessage {
+  message_id: number
+  bytes: number
+  content: Readable
+}
+
 /**
  * The raw bytes of a message. Reply addresses of spaces that the caller does not administer are masked, because they would let the caller
  * write to them.
  * @throws AppError 404 when the bytes have been deleted
  */
-export async function rawMessage(
-  { db, actor, settings }: Context,
-  { message_id }: MessageRow,
-): Promise<{ bytes: number; content: Readable }> {
+export async function rawMessage({ db, actor, settings }: Context, { message_id }: Pick<MessageRow, 'message_id'>): Promise<RawMessage> {
   const [stored] = await db.read<{ id: number; bytes: number; head: Buffer; foreign_hashes: Buffer[] }>(sql`
     select e.id, octet_length(e.raw) as bytes, substring(e.raw from 1 for ${MAX_HEADER_BYTES}) as head, array(
       select h.token_hash from unnest(e.token_hashes) as h (token_hash)
@@ -114,7 +148,7 @@ export async function rawMessage(
   if (!stored) throw notFound('Message')
   const pieces = storedBytes(db, stored)
   const secrets = foreignTokens(stored, settings.catchDomain)
-  return { bytes: stored.bytes, content: Readable.from(secrets.length ? masked(pieces, secrets) : pieces) }
+  return { message_id, bytes: stored.bytes, content: Readable.from(secrets.length ? masked(pieces, secrets) : pieces) }
 }
 
 function foreignTokens({ head, foreign_hashes }: { head: Buffer; foreign_hashes: Buffer[] }, catchDomain: string): string[] {

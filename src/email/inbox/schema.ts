@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { Cursor, Id, limit } from '../../platform/http/procedures/schemas.ts'
+import { Cursor, Id, Instant, limit } from '../../platform/http/procedures/schemas.ts'
+import { Mailbox } from '../metadata.ts'
 
 /** What a message was read as. */
 export const VERDICTS = ['comment', 'bounced', 'automatic', 'duplicate', 'dropped'] as const
@@ -7,10 +8,10 @@ export type Verdict = (typeof VERDICTS)[number]
 
 export const InboundMessage = z
   .object({
-    id: Id,
-    received_at: z.string(),
-    from: z.object({ name: z.string(), email: z.string() }),
-    subject: z.string(),
+    id: Id.meta({ description: 'The id by which the message is downloaded.' }),
+    received_at: Instant.meta({ description: 'When it came: UTC, YYYY-MM-DD HH:MM:SS.' }),
+    from: Mailbox.meta({ description: 'Who sent it, by its From header.' }),
+    subject: z.string().meta({ description: 'Its subject, decoded.' }),
     verdict: z.enum([...VERDICTS, 'pending']).meta({
       description:
         'What the message was read as: a reply that became a comment, a report that the mail bounced, an automatic reply, a message ' +

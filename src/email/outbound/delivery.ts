@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../platform/context.ts'
+import { countRemoteImages } from '../../platform/mail/html.ts'
 import { UnreadableSecret } from '../../platform/secrets/secrets.ts'
 import { formatInstant } from '../../platform/time/time.ts'
 import { inSpan } from '../../platform/tracing/tracing.ts'
@@ -17,6 +18,7 @@ import type { SmtpServer } from '../smtp/connections.ts'
 import { DeliveryError, type Failure } from '../smtp/failure.ts'
 import { type ServerRow, serverOf } from '../smtp/stored-server.ts'
 import { type Delivery, deliver } from '../smtp/transport.ts'
+import { SENDER_DISABLED } from './disabled-sender.ts'
 import { patienceEnd } from './faults.ts'
 import { endLease, type Lease, LeaseLost, releaseLeases } from './lease.ts'
 import type { LoadedMail } from './loading.ts'
@@ -52,11 +54,12 @@ export async function attemptDelivery(context: Context, recorder: Recorder, leas
 }
 
 function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
-  const { attempted_at, table_version, server, is_sender_lost, failing_message, from_domains, request } = mail
+  const { attempted_at, table_version, server, is_sender_disabled, is_sender_lost, failing_message, from_domains, request } = mail
   // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
   if (attempted_at !== null) return failedForAll(INTERRUPTED)
   if (table_version === null) return RECORD_GONE
   if (server === null) return INTEGRATION_GONE
+  if (is_sender_disabled) return SENDER_DISABLED
   if (is_sender_lost) return SENDER_LOST
   // A scheduled or retried email may be older than the domains that the integration has now.
   const domain = domainOf(request.from.email)
@@ -160,7 +163,7 @@ async function measured({ metrics }: Context, { host, port }: SmtpServer, dialog
 function changeTo(mail: OutboundMail, { html, ...metadata }: ResolvedContent) {
   const { subject, unresolved } = mail.metadata
   const isShown = mail.content === html && isDeepStrictEqual({ subject, unresolved }, metadata)
-  return isShown ? undefined : { metadata, content: html }
+  return isShown ? undefined : { metadata: { ...metadata, remoteImages: countRemoteImages(html) }, content: html }
 }
 
 const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))

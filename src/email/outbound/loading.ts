@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import type { Row } from '../../records/cells/present.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
 import { slugsIn } from '../composing/field-tokens.ts'
+import { threadOfReply } from '../composing/replies.ts'
 import { type MailThread, NO_THREAD } from '../composing/threading.ts'
 import { type OutboundMail, outboundMails, readRecords, threadsOf } from '../queries.ts'
 import type { Failure } from '../smtp/failure.ts'
@@ -53,6 +54,11 @@ export async function loadFirst(
   const addresses = mails.flatMap(({ metadata }) => metadata.recipients.map(({ email }) => email))
   const suppressed = addresses.length ? await suppressedAmong(db, leases[0].account_id, addresses) : new Map()
   const threads = mails.length ? await threadsOf(db, mails) : new Map<number, MailThread>()
+  for (const mail of mails) {
+    const { replyTo } = mail.request
+    const answered = replyTo && (await threadOfReply(db, mail, replyTo))
+    if (answered) threads.set(mail.comment_id, answered)
+  }
   const recordOf = recordsOf(context, mails)
   return new Map(
     first.map(([id, mail]) => [id, { mail, suppressed, thread: threads.get(id) ?? NO_THREAD, record: async () => mail && recordOf(mail) }]),

@@ -44,6 +44,15 @@ export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLa
 export const afterProof = (recipients: readonly RecipientState[]): RecipientState[] =>
   recipients.map((recipient) => (recipient.status === 'unknown' ? { ...recipient, status: 'sent', error: null } : recipient))
 
+/**
+ * The recipients after an open, which may be by any of them: it proves nothing about an email that another recipient has for certain.
+ * @returns undefined if it proves nothing new
+ */
+export function afterOpen(recipients: readonly RecipientState[]): RecipientState[] | undefined {
+  const has = (...wanted: RecipientStatus[]) => recipients.some(({ status }) => wanted.includes(status))
+  return has('unknown') && !has('sent', 'bounced') ? afterProof(recipients) : undefined
+}
+
 /** Returns the new state of an email whose recipients have changed; undefined if it stays in its state. */
 export function emailAfter(before: EmailStatus, recipients: readonly RecipientState[]): EmailStatus | undefined {
   const status = statusOf(new Set(recipients.map(({ status }) => status)))

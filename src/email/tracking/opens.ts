@@ -8,6 +8,7 @@ import { mails } from '../metrics.ts'
 import { proveSent } from '../reports/recipients.ts'
 import type { Open } from '../schema.ts'
 import { transitionTo } from '../states.ts'
+import { type ClassifiedOpen, MAX_OPENS_PER_EMAIL, parkOpens } from './parked-opens.ts'
 
 /** A transparent PNG of 1x1. */
 export const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR42mNgAAIAAAUAAen63NgAAAAASUVORK5CYII=', 'base64')
@@ -20,9 +21,6 @@ export interface PixelRequest {
   /** The headers Purpose, Sec-Purpose and X-Moz. */
   purpose: string
 }
-
-/** The requests that are stored for one email. Anyone who knows its token can send more. */
-const MAX_OPENS_PER_EMAIL = 500
 
 /** A request, and when it came. */
 export interface SeenOpen extends PixelRequest {
@@ -37,9 +35,11 @@ export const isToken = (text: string) => /^[\w-]{20,100}$/.test(text)
  * integration has the pixel switched off by now.
  */
 export async function recordOpens({ db, metrics }: Pick<Deps, 'db' | 'metrics'>, seen: readonly SeenOpen[]): Promise<void> {
+  const opens = seen.map(classified)
   const read = await db.transaction(async () => {
-    let count = 0
-    for (const { comment_id, shown_at, has_unknown } of await insertOpens(db, seen)) {
+    // Those of deleted records first: a restore is waited for, and has the mail back then.
+    let count = await parkOpens(db, opens)
+    for (const { comment_id, shown_at, has_unknown } of await insertOpens(db, opens)) {
       const at = instantOf(shown_at)
       if (has_unknown) await proveSent({ db, now: at, metrics }, comment_id, null)
       // Of two concurrent requests, one finds the status `sent`.
@@ -58,11 +58,12 @@ interface Shown {
 }
 
 /** @returns the emails that were shown for the first time among these, in the order of their ids: all lock them in this order */
-function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<Shown[]> {
+function insertOpens(db: Database, seen: readonly ClassifiedOpen[]): Promise<Shown[]> {
   return db.write<Shown>(sql`
     with seen as (
-      select * from unnest(${seen.map(({ token }) => tokenHash(token))}::bytea[], ${seen.map(classOf)}::text[],
-        ${seen.map(agentOf)}::text[], ${seen.map(({ at }) => formatInstant(at))}::timestamp[], ${seen.map(({ isHead }) => !isHead)}::bool[])
+      select * from unnest(${seen.map(({ hash }) => hash)}::bytea[], ${seen.map((open) => open.class)}::text[],
+        ${seen.map(({ userAgent }) => userAgent)}::text[], ${seen.map(({ at }) => formatInstant(at))}::timestamp[],
+        ${seen.map(({ isShown }) => isShown)}::bool[])
         with ordinality as s (token_hash, class, user_agent, seen_at, is_shown, position)
     ), email as (
       select s.*, o.comment_id, coalesce(i.disable_pixel, false) as is_off,
@@ -82,6 +83,10 @@ function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<Shown[]> 
       select from record_comments c where c.id = comment_id and c.metadata->'recipients' @> '[{"status":"unknown"}]') as has_unknown
     from email where is_shown and not is_off group by 1 order by 1`)
 }
+
+const classified = (open: SeenOpen): ClassifiedOpen => ({
+  ...{ hash: tokenHash(open.token), class: classOf(open), userAgent: agentOf(open), at: open.at, isShown: !open.isHead },
+})
 
 const agentOf = ({ userAgent }: PixelRequest) => userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null
 
