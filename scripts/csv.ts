@@ -25,7 +25,7 @@ export async function exportTable(
   const context = userContext(deps, actor)
   const progress = new Progress()
   const options = { onProgress: (rows: number) => progress.rowsAre(rows) }
-  const { text, audit } = await exportRecords(context, await tableRef(context, tableId), viewId, options)
+  const { text, audit } = await exportRecords(context, await tableRef(context, tableId), { view_id: viewId }, options)
   const unfinished = `${file}.partial`
   const target = await create(unfinished)
   try {

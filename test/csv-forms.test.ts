@@ -93,12 +93,12 @@ describe('the separator', () => {
     const fields = ['Name', 'City, State', 'A;B', 'X|Y,Z'].map((name) => ({ name, type: 'text' }))
     const { id, path } = await makeTable(app, account, { fields })
     const into = async (body: string) => (await send(account, `${path}/import`, body)).body
-    expect(await into('Name|City, State\nx|a, b\n')).toEqual({ created: 1 })
-    expect(await into('Name;City, State\nx;a\n')).toEqual({ created: 1 })
-    expect(await into('City, State;Name\na, b, c;y\n')).toEqual({ created: 1 })
+    expect(await into('Name|City, State\nx|a, b\n')).toEqual({ created: 1, change_id: expect.any(Number) })
+    expect(await into('Name;City, State\nx;a\n')).toEqual({ created: 1, change_id: expect.any(Number) })
+    expect(await into('City, State;Name\na, b, c;y\n')).toEqual({ created: 1, change_id: expect.any(Number) })
     // The name of one field is one column, whatever is in it and in the rows.
-    expect(await into('A;B\nx;y\n')).toEqual({ created: 1 })
-    expect(await into('X|Y,Z\na,b\n')).toEqual({ created: 1 })
+    expect(await into('A;B\nx;y\n')).toEqual({ created: 1, change_id: expect.any(Number) })
+    expect(await into('X|Y,Z\na,b\n')).toEqual({ created: 1, change_id: expect.any(Number) })
     expect(await into('Name;Nobody, x\nx;y\n')).toMatchObject({ issues: [{ row: 1, column: 'Nobody, x' }] })
     const rows = await recordsOf(account, id)
     expect(rows.map((row: Record<string, unknown>) => [row.name, row.city_state, row.a_b, row.x_y_z])).toEqual([
@@ -208,12 +208,16 @@ describe('a row', () => {
     const account = await app.account()
     const fields = ['Key', 'Count', 'Note'].map((name) => ({ name, type: 'text' }))
     const { path } = await makeTable(app, account, { fields })
-    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: 15, filled, cut })
+    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: 15, change_id: expect.any(Number), filled, cut })
     const { job_id } = (await send(account, `${path}/import?async=true`, file)).body
     expect(await ended(account, job_id)).toMatchObject({ created: 15, filled, cut })
     const { job_id: even } = (await send(account, `${path}/import?async=true`, 'Key\nx\n')).body
     expect(Object.keys(await ended(account, even))).not.toContain('filled')
-    expect((await send(account, `${path}/import`, 'Key,Count,\nx,2,\n')).body).toEqual({ created: 1, cut: { rows: 1, lines: [2] } })
+    expect((await send(account, `${path}/import`, 'Key,Count,\nx,2,\n')).body).toEqual({
+      created: 1,
+      change_id: expect.any(Number),
+      cut: { rows: 1, lines: [2] },
+    })
     expect((await send(account, `${path}/import`, 'Key,Count,\nx,2,z\n')).body.issues).toEqual([
       { row: 2, column: null, message: 'has 3 cells, the header has 2' },
     ])
@@ -231,7 +235,7 @@ describe('a row', () => {
     const view = { name: 'Notes', type: 'grid', config: { columns: ['key', 'note'] } }
     const { body } = await app.as(account.owner).post(`${path}/views/create`, view)
     const file = (await app.as(account.owner).get(`${path}/export.csv?view_id=${body.id}`)).body
-    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: rows.length })
+    expect((await send(account, `${path}/import`, file)).body).toEqual({ created: rows.length, change_id: expect.any(Number) })
     expect(await recordsOf(account, id)).toMatchObject([...rows, ...rows])
   })
 
@@ -319,7 +323,10 @@ describe('the encoding', () => {
     const { id, path } = await makeTable(app, account, {
       fields: ['имя', 'город'].map((name, index) => ({ id: `f${index}`, name, type: 'text' })),
     })
-    expect((await send(account, `${path}/import?encoding=windows-1251`, CYRILLIC)).body).toEqual({ created: 2 })
+    expect((await send(account, `${path}/import?encoding=windows-1251`, CYRILLIC)).body).toEqual({
+      created: 2,
+      change_id: expect.any(Number),
+    })
     const { job_id } = (await send(account, `${path}/import?async=true&encoding=koi8-r`, KOI8)).body
     expect(await ended(account, job_id)).toMatchObject({ created: 1 })
     const { job_id: byType } = (await send(account, `${path}/import?async=true`, CYRILLIC, 'text/csv; charset=windows-1251')).body
@@ -460,8 +467,12 @@ describe('a form of dates', () => {
     const german = '?date_format=dd.MM.yyyy'
     expect(await into('date,datetime,text\n15.01.2018,27.08.2018,15.01.2018\n2026-04-13,2026-04-13 09:00,x\n', german)).toEqual({
       created: 2,
+      change_id: expect.any(Number),
     })
-    expect(await into('datetime\n15.01.2018 9:05\n', '?date_format=dd.MM.yyyy%20H:mm')).toEqual({ created: 1 })
+    expect(await into('datetime\n15.01.2018 9:05\n', '?date_format=dd.MM.yyyy%20H:mm')).toEqual({
+      created: 1,
+      change_id: expect.any(Number),
+    })
     expect(await into('date\n31.02.2018\n01/02/2018\n', german)).toMatchObject({
       issues: [
         { row: 2, column: 'date', message: 'is no date of the calendar' },

@@ -10,6 +10,7 @@ import { tokenHash } from '../src/platform/secrets/secrets.ts'
 import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { everyType, makeTable } from './support/tables.ts'
+import { taskSupport } from './support/tasks.ts'
 import { until } from './support/until.ts'
 
 const app = await testApp({ IMPORT_MAX_MB: '12' })
@@ -83,7 +84,7 @@ describe('an export', () => {
     const text = file_.body as unknown as string
     expect(text).toContain(`'=1+1," two\r\nlines, ""quoted""\n",'@x,''=x,'+49 30 1,-1234567890.12,true,2024-02-29`)
     const imported = await importCsv(account.member, table.id, text)
-    expect(imported.body).toEqual({ created: before.length })
+    expect(imported.body).toEqual({ created: before.length, change_id: expect.any(Number) })
     expect(imported.headers.get('x-ignored')).toBe('ID, Created at, Created by, Updated at, Updated by')
     const after = (await rowsOf(account, table.id)).slice(before.length)
     const cells = ({ id: _, created_by: _by, updated_by: _who, created_at: _at, updated_at: _when, ...own }: Record<string, unknown>) => own
@@ -133,6 +134,48 @@ describe('an export', () => {
     expect((await app.as(account.viewer).get('/api/table/x/export.csv')).status).toBe(400)
   })
 
+  test('takes conditions and an order as a query does, beside those of a view', async () => {
+    const account = await app.account()
+    const as = app.as(account.member)
+    const { rpc } = app.as(account.owner)
+    const fields = [
+      { id: 'name', name: 'Name', type: 'text' as const },
+      { id: 'amount', name: 'Amount', type: 'number' as const },
+    ]
+    const { id } = await rpc.tables.create.mutate({ space_id: account.space, name: 'Narrowed', fields })
+    const amounts = { Acme: 1, Bolt: 2, Cord: 3, Dart: 4 }
+    await rpc.records.createBatch.mutate({
+      table_id: id,
+      records: Object.entries(amounts).map(([name, amount]) => ({ data: { name, amount } })),
+    })
+    const filters = [{ column: 'amount', compare: '>', value: 1 }]
+    const config = { columns: ['name'] }
+    const view = await rpc.views.create.mutate({ table_id: id, name: 'Large', type: 'grid', filters, config, order_by: 'name' } as never)
+    const exported = async (conditions: unknown, viewId?: number) => {
+      const query = new URLSearchParams({ conditions: JSON.stringify(conditions), ...(viewId && { view_id: String(viewId) }) })
+      const { status, body } = await exportCsv(account.viewer, id, `?${query}`)
+      return status === 200 ? body.trim().split('\r\n') : body.message
+    }
+    const condition = { column: 'amount', compare: '<', value: 4 }
+    expect(await exported({ filter: condition }, view.id)).toEqual(['Name', 'Bolt', 'Cord'])
+    expect(await exported({ filters: [condition], order: [{ field: 'name', dir: 'D' }] }, view.id)).toEqual(['Name', 'Cord', 'Bolt'])
+    const column = (lines: string[]) => lines.map((line) => line.split(',')[1])
+    expect(column(await exported({ where: { amount: 3 } }))).toEqual(['Name', 'Cord'])
+    expect(column(await exported({ order_by: 'amount', order_dir: 'D' }))).toEqual(['Name', 'Dart', 'Cord', 'Bolt', 'Acme'])
+    expect(column(await exported({ search: 'acme' }))).toEqual(['Name', 'Acme'])
+    expect(await exported({ search: 'acme' }, view.id)).toEqual(['Name'])
+    expect(await exported({})).toHaveLength(5)
+    const typed = await as.rpc.exportCsv({ table_id: id, view_id: view.id, conditions: { filter: condition as never } })
+    expect((await typed.text()).trim().split('\r\n')).toEqual(['Name', 'Bolt', 'Cord'])
+    for (const wrong of [{ filter: { column: 'nothing', compare: '=', value: 1 } }, { limit: 5 }, [], null, 'x', { search: 7 }]) {
+      const query = new URLSearchParams({ conditions: JSON.stringify(wrong) })
+      expect((await exportCsv(account.viewer, id, `?${query}`)).status, JSON.stringify(wrong)).toBe(400)
+    }
+    for (const text of ['', '{', '{}&conditions={}', encodeURIComponent(`{"search":"${'x'.repeat(16_000)}"}`)]) {
+      expect((await exportCsv(account.viewer, id, `?conditions=${text}`)).status, text).toBe(400)
+    }
+  })
+
   test('names columns by their ids if their names are ambiguous, and gives the file a safe name', async () => {
     const account = await app.account()
     const fields = [
@@ -150,7 +193,7 @@ describe('an export', () => {
     expect((await exportCsv(account.viewer, reversed)).headers.get('content-disposition')).toBe(
       `attachment; filename="agpj.exe.csv"; filename*=UTF-8''agpj.exe.csv`,
     )
-    expect((await importCsv(account.member, table, "a,c,'=SUM(A1)\n1,2,3\n")).body).toEqual({ created: 1 })
+    expect((await importCsv(account.member, table, "a,c,'=SUM(A1)\n1,2,3\n")).body).toEqual({ created: 1, change_id: expect.any(Number) })
     expect((await rowsOf(account, table, ['a', 'c', 'd']))[0]).toMatchObject({ a: '1', c: '2', d: '3' })
     expect((await importCsv(account.member, table, 'created at\nx\n')).body.issues).toEqual([
       { row: 1, column: 'created at', message: 'is the name of several fields: use the id of one' },
@@ -209,14 +252,14 @@ describe('an import', () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number', decimals: 2 }, { name: 'Done', type: 'checkbox' }])
     const file = '\uFEFFDONE,"name",amount\r\nyes,"a ""b"",\nc",-1.005\r\n\r\nno,,\r\n,é,1e3'
-    expect((await importCsv(account.keys.personal, table, file)).body).toEqual({ created: 3 })
+    expect((await importCsv(account.keys.personal, table, file)).body).toEqual({ created: 3, change_id: expect.any(Number) })
     expect(await rowsOf(account, table, ['name', 'amount', 'done'])).toEqual([
       { id: 1, name: 'a "b",\nc', amount: -1.01, done: true },
       { id: 2, name: null, amount: null, done: false },
       { id: 3, name: 'é', amount: 1000, done: false },
     ])
-    expect((await importCsv(account.member, table, 'name\n')).body).toEqual({ created: 0 })
-    expect((await importCsv(account.member, table, 'name\rx\r')).body).toEqual({ created: 1 })
+    expect((await importCsv(account.member, table, 'name\n')).body).toEqual({ created: 0, change_id: null })
+    expect((await importCsv(account.member, table, 'name\rx\r')).body).toEqual({ created: 1, change_id: expect.any(Number) })
   })
 
   test.each<[string, string, object[]]>([
@@ -234,7 +277,7 @@ describe('an import', () => {
   ])('accepts mixed line ends: %s', async (_, file, records) => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
-    expect((await importCsv(account.member, table, file)).body).toEqual({ created: records.length })
+    expect((await importCsv(account.member, table, file)).body).toEqual({ created: records.length, change_id: expect.any(Number) })
     expect(await rowsOf(account, table, ['name', 'amount'])).toMatchObject(records)
   })
 
@@ -248,7 +291,7 @@ describe('an import', () => {
       'user,multi_user,lookup,multi_lookup',
       `${account.member.email.toUpperCase()},"${account.viewer.id}, ${account.owner.email}",Target,"Target (${table.target}), ""Twin, """"T"""" (${second?.id})"""`,
     ]
-    expect((await importCsv(account.member, table.id, file.join('\n'))).body).toEqual({ created: 1 })
+    expect((await importCsv(account.member, table.id, file.join('\n'))).body).toEqual({ created: 1, change_id: expect.any(Number) })
     expect((await rowsOf(account, table.id))[0]).toMatchObject({
       user: { id: account.member.id },
       multi_user: [{ id: account.viewer.id }, { id: account.owner.id }],
@@ -294,7 +337,7 @@ describe('an import', () => {
     expect([...(second?.ids ?? [])]).toEqual([...(first?.ids ?? [])].slice(0, 5))
     expect(asked).toHaveLength(2)
     const file = `lookup\nN7\n${'acme\n'.repeat(1_500)}`
-    expect((await importCsv(account.member, table.id, file)).body).toEqual({ created: 1_501 })
+    expect((await importCsv(account.member, table.id, file)).body).toEqual({ created: 1_501, change_id: expect.any(Number) })
   })
 
   test('creates no record if a cell is wrong, in the first row or the last of thousands, and reports a hundred errors', async () => {
@@ -375,7 +418,10 @@ describe('an import', () => {
     const table = await tableOf(account)
     const file = Buffer.from('Name\nM\xfcller \x80\n', 'latin1')
     for (const type of ['text/csv', 'text/csv; charset=windows-1252', 'text/csv; charset=ISO-8859-1'])
-      expect((await importCsv(account.member, table, file, { 'content-type': type })).body).toEqual({ created: 1 })
+      expect((await importCsv(account.member, table, file, { 'content-type': type })).body).toEqual({
+        created: 1,
+        change_id: expect.any(Number),
+      })
     const trickled = new ReadableStream({
       start(body) {
         for (const byte of file) body.enqueue(Uint8Array.of(byte))
@@ -383,7 +429,10 @@ describe('an import', () => {
       },
     })
     const sent = { method: 'POST', headers: { 'content-type': 'text/csv' }, body: trickled, duplex: 'half' } as RequestInit
-    expect((await app.as(account.member).send(`/api/table/${table}/import`, sent)).body).toEqual({ created: 1 })
+    expect((await app.as(account.member).send(`/api/table/${table}/import`, sent)).body).toEqual({
+      created: 1,
+      change_id: expect.any(Number),
+    })
     expect((await rowsOf(account, table)).map(({ name }: { name: string }) => name)).toEqual(Array(4).fill('Müller €'))
   })
 
@@ -475,8 +524,19 @@ describe('while a file is sent', () => {
     // A view is no field: the import goes on.
     await app.as(account.owner).post(`/api/table/${table}/views/create`, { name: 'New', type: 'grid', config: {} })
     outgoing.end('z\n')
-    expect(await answer).toEqual({ status: 200, text: '{"created":1201}' })
+    expect(await answer).toEqual({ status: 200, text: expect.stringMatching(/^\{"created":1201,"change_id":\d+\}$/) })
     expect(await countOf(table)).toBe(1_202)
+  })
+
+  test('one that has published its records, and only tidies up, does not refuse the next one', async () => {
+    const account = await app.account()
+    const table = await tableOf(account)
+    const release = await taskSupport(app).holding(sql`select pg_advisory_xact_lock(${0x637376}::int, ${table}::int)`)
+    const next = importCsv(account.member, table, 'Name\ny\n')
+    const looks = () => app.db.read(sql`select from pg_stat_activity where query like '%pg_try_advisory_lock%' and pid <> pg_backend_pid()`)
+    await until(async () => (await looks()).length > 0, 'for the next import to find the lock')
+    await release()
+    expect((await next).body).toEqual({ created: 1, change_id: expect.any(Number) })
   })
 
   test('a change of the fields or a deletion of the table is answered, and nothing is left behind', async () => {

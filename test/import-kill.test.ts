@@ -68,7 +68,9 @@ test.each([
     await resumeAll(systemContext(app.deps))
     await worker.start()
     const job = async () => (await app.as(account.member).get(`/api/job/${job_id}`)).body
-    await expect.poll(job).toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, issues: [] })
+    await expect
+      .poll(job)
+      .toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, change_id: expect.any(Number), issues: [] })
     expect(await count()).toBe(ROWS)
     const [names] = await app.db.read<{ n: number }>(sql`select count(distinct name)::int4 as n from ${recordsOf(id)}`)
     expect(names?.n).toBe(ROWS)

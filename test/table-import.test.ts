@@ -108,14 +108,15 @@ describe('a CSV file', () => {
       app
         .as(account.member)
         .send(`${table.path}/import${query}`, { method: 'POST', body: body as string, headers: { 'content-type': type } })
-    expect((await into('Name;Amount\n"Acme, Inc";12.5\n')).body).toEqual({ created: 1 })
+    expect((await into('Name;Amount\n"Acme, Inc";12.5\n')).body).toEqual({ created: 1, change_id: expect.any(Number) })
     expect((await into(Buffer.from('\uFEFFName\tAmount\nZoë\t-3\n', 'utf16le'), '', 'text/csv; charset=utf-16')).body).toEqual({
       created: 1,
+      change_id: expect.any(Number),
     })
     const { job_id } = (await into('Name;Amount\nBolt;7\n', '?async=true')).body
     expect(await ended(account.member, job_id)).toMatchObject({ state: 'done', created: 1, issues: [] })
     // The name of a field is one column, whatever is in it.
-    expect((await into('A;B\nx;y\n')).body).toEqual({ created: 1 })
+    expect((await into('A;B\nx;y\n')).body).toEqual({ created: 1, change_id: expect.any(Number) })
     const message = 'is ambiguous in a file without commas: write it without the point, or with other than three decimals'
     const refused = await into('Name;Amount\nx;1.234\ny;1,2,3\nz;12.34,5\n')
     expect(refused).toMatchObject({
@@ -128,7 +129,7 @@ describe('a CSV file', () => {
         ],
       },
     })
-    expect((await into('Name,Amount\nx,1.234\n')).body).toEqual({ created: 1 })
+    expect((await into('Name,Amount\nx,1.234\n')).body).toEqual({ created: 1, change_id: expect.any(Number) })
     const rows = await rowsOf(account, table.id)
     expect(rows.map(({ name, amount, a_b }: Record<string, unknown>) => [name, amount, a_b])).toEqual([
       ['Acme, Inc', 12.5, null],
@@ -184,7 +185,15 @@ Dot,0,NO,,,,,,,Open
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     const { table_id, job_id } = answer.body
     expect(Object.keys(answer.body)).toEqual(['table_id', 'job_id'])
-    expect(await ended(account.owner, job_id)).toEqual({ state: 'done', done: 4, total: 4, error: null, created: 4, issues: [] })
+    expect(await ended(account.owner, job_id)).toEqual({
+      state: 'done',
+      done: 4,
+      total: 4,
+      error: null,
+      created: 4,
+      change_id: expect.any(Number),
+      issues: [],
+    })
     const { name, fields } = (await app.as(account.owner).get(`/api/table/${table_id}/get`)).body
     expect(name).toBe('Deals')
     const own = fields.slice(1, -4).map(({ id, type, decimals, options }: Record<string, unknown>) => [id, type, decimals ?? options])
@@ -412,6 +421,127 @@ Dot,0,NO,,,,,,,Open
     expect((await send(account.owner, account.space, 'Name\na\n', '?title=deals&dry_run=true')).status).toBe(409)
     await ended(account.owner, first.body.job_id)
     expect(await tablesOf(account)).toEqual(['Deals'])
+  })
+})
+
+describe('the fields of a table from a file', () => {
+  const file = 'Company,Code,Stage,Tags,Notes,Owner\nAcme,12,Lead,"a, b",x,{member}\nBolt,7,Won,b,y,\nZoo,3,,"a",,\n'
+  const corrections = (list: unknown) => `fields=${encodeURIComponent(JSON.stringify(list))}`
+  const issuesOf = (body: { issues?: { row: number; column: string; message: string }[] }) => body.issues
+
+  test('are given other names and types, or left out, and have values of the file as examples when asked', async () => {
+    const account = await app.account()
+    const body = file.replace('{member}', account.member.email)
+    const plain = await guess(account, body)
+    expect(plain).not.toHaveProperty('samples')
+    const wanted = [
+      { field: 'company', name: 'Client' },
+      { field: 'code', type: 'text' },
+      { field: 'stage', type: 'select' },
+      { field: 'tags', type: 'multi_select', name: 'Labels' },
+      { field: 'notes', leave_out: true },
+      { field: 'owner', type: 'user' },
+    ]
+    const shown = (await send(account.owner, account.space, body, `?dry_run=true&samples=2&${corrections(wanted)}`)).body
+    expect(shown.fields).toMatchObject([
+      { id: 'client', name: 'Client', type: 'text' },
+      { id: 'code', type: 'text' },
+      { id: 'stage', type: 'select', options: ['Lead', 'Won'] },
+      { id: 'labels', name: 'Labels', type: 'multi_select', options: ['a', 'b'] },
+      { id: 'owner', type: 'user' },
+    ])
+    expect(shown.samples).toEqual([
+      { field: 'client', values: ['Acme', 'Bolt'] },
+      { field: 'code', values: ['12', '7'] },
+      { field: 'stage', values: ['Lead', 'Won'] },
+      { field: 'labels', values: ['a, b', 'b'] },
+      { field: 'owner', values: [account.member.email] },
+    ])
+    const { table_id, job_id } = (await send(account.owner, account.space, body, `?${corrections(wanted)}`)).body
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 3 })
+    expect(await rowsOf(account, table_id)).toMatchObject([
+      { client: 'Acme', code: '12', stage: 'Lead', labels: ['a', 'b'], owner: { id: account.member.id } },
+      { client: 'Bolt', code: '7', stage: 'Won', labels: ['b'], owner: null },
+      { client: 'Zoo', code: '3', stage: null, labels: ['a'] },
+    ])
+  })
+
+  test('of a workbook are corrected too, and dates in a form that is named', async () => {
+    const account = await app.account()
+    const bytes = workbook({
+      sheets: {
+        One: [
+          ['Name', 'Since', 'Size'],
+          ['Acme', '03/04/2026', 5],
+          ['Bolt', '05/04/2026', 7],
+        ],
+      },
+    })
+    const query = `?date_format=dd%2FMM%2Fyyyy&${corrections([
+      { field: 'since', type: 'datetime' },
+      { field: 'size', type: 'text' },
+    ])}`
+    const { table_id, job_id } = (await send(account.owner, account.space, bytes, query, XLSX)).body
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 2 })
+    expect(await rowsOf(account, table_id)).toMatchObject([{ since: '2026-04-03 00:00:00', size: '5' }, { size: '7' }])
+  })
+
+  test('that do not fit their cells are refused before a table is made', async () => {
+    const account = await app.account()
+    const body = file.replace('{member}', 'nobody@example.com')
+    const refusedBy = async (list: unknown, query = '') =>
+      (await send(account.owner, account.space, body, `?${corrections(list)}${query}`)).body
+    for (const query of ['', '&dry_run=true']) {
+      const wrong = await refusedBy(
+        [
+          { field: 'stage', type: 'number' },
+          { field: 'owner', type: 'user' },
+        ],
+        query,
+      )
+      expect(issuesOf(wrong)).toEqual([
+        { row: 2, column: 'Stage', message: 'must be a number' },
+        { row: 2, column: 'Owner', message: 'nobody@example.com is not a member of this space' },
+        { row: 3, column: 'Stage', message: 'must be a number' },
+      ])
+    }
+    const many = `Name,Code\n${Array.from({ length: 501 }, (_, at) => `n${at},c${at}\n`).join('')}`
+    const tooMany = (await send(account.owner, account.space, many, `?${corrections([{ field: 'code', type: 'select' }])}`)).body
+    expect(tooMany).toMatchObject({ code: 'BAD_REQUEST', message: 'Code has more than 500 different values, which is the most options' })
+    expect(await tablesOf(account)).toEqual([])
+  })
+
+  test.each<[string, string, string]>([
+    ['what is no JSON', 'fields=[', 'fields: must be JSON'],
+    ['no list', corrections({ company: 'text' }), 'fields: must be a list'],
+    ['an unknown field', corrections([{ field: 'size', type: 'text' }]), 'fields[0].field: is no field of the file'],
+    [
+      'a field twice',
+      corrections([
+        { field: 'code', type: 'text' },
+        { field: 'code', name: 'x' },
+      ]),
+      'fields[1].field: is listed twice',
+    ],
+    ['a name that is taken', corrections([{ field: 'code', name: 'COMPANY' }]), 'fields[0].name: another field has this name'],
+    ['the name of the key', corrections([{ field: 'code', name: 'id' }]), 'fields[0].name: another field has this name'],
+    ['links', corrections([{ field: 'code', type: 'lookup' }]), 'fields[0].type: must be one of'],
+    ['files', corrections([{ field: 'code', type: 'file' }]), 'fields[0].type: must be one of'],
+    ['a name of blanks', corrections([{ field: 'code', name: ' ' }]), 'fields[0].name: must not be empty'],
+    ['another key', corrections([{ field: 'code', decimals: 2 }]), 'fields[0].decimals'],
+    [
+      'all left out',
+      corrections(['company', 'code', 'stage', 'tags', 'notes', 'owner'].map((field) => ({ field, leave_out: true }))),
+      'fields: leave',
+    ],
+    ['no examples', 'dry_run=true&samples=0', 'samples: must be 1 or more'],
+    ['many examples', 'dry_run=true&samples=11', 'samples: must be at most 10'],
+    ['a word for examples', 'dry_run=true&samples=all', 'samples: must be a whole number'],
+  ])('cannot be %s', async (_, query, message) => {
+    const account = await app.account()
+    const { status, body } = await send(account.owner, account.space, file, `?${query}`)
+    expect([status, body.message]).toEqual([400, expect.stringContaining(message)])
+    expect(await tablesOf(account)).toEqual([])
   })
 })
 
@@ -794,7 +924,15 @@ describe('an import into a table with async', () => {
     const { id } = await makeTable(app, account, { fields })
     const { status, body } = await sendTo(account.member, id, 'Name,Amount\na,1\nb,2\n')
     expect([status, Object.keys(body)]).toEqual([200, ['job_id']])
-    expect(await ended(account.member, body.job_id)).toEqual({ state: 'done', done: 2, total: 2, error: null, created: 2, issues: [] })
+    expect(await ended(account.member, body.job_id)).toEqual({
+      state: 'done',
+      done: 2,
+      total: 2,
+      error: null,
+      created: 2,
+      change_id: expect.any(Number),
+      issues: [],
+    })
     expect(await rowsOf(account, id)).toMatchObject([{ name: 'a', created_by: { id: account.member.id } }, { name: 'b' }])
     expect((await app.as(account.viewer).get(`/api/job/${body.job_id}`)).status).toBe(403)
     expect(await ended(account.keys.personal, body.job_id)).toMatchObject({ created: 2 })
@@ -818,7 +956,7 @@ describe('an import into a table with async', () => {
     expect((await sendTo(account.viewer, id, 'Name\na\n')).status).toBe(403)
     expect((await sendTo(account.outsider, id, 'Name\na\n')).status).toBe(404)
     expect((await sendTo(account.owner, id, 'Name\na\n', '?async=maybe')).status).toBe(400)
-    expect((await sendTo(account.owner, id, 'Name\na\n', '?async=false')).body).toEqual({ created: 1 })
-    expect((await sendTo(account.owner, id, 'Name\na\n', '')).body).toEqual({ created: 1 })
+    expect((await sendTo(account.owner, id, 'Name\na\n', '?async=false')).body).toEqual({ created: 1, change_id: expect.any(Number) })
+    expect((await sendTo(account.owner, id, 'Name\na\n', '')).body).toEqual({ created: 1, change_id: expect.any(Number) })
   })
 })

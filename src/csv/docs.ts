@@ -1,4 +1,8 @@
+import { z } from 'zod'
+import { StartedJob } from '../conversions/schema.ts'
 import type { PlainOperation } from '../platform/http/openapi/document.ts'
+import { headerRefs } from '../platform/http/openapi/headers.ts'
+import { GuessedTable, Imported, StartedTable } from './schema.ts'
 
 const csv = (example: string) => ({ 'text/csv': { schema: { type: 'string' }, example } })
 const tableId = {
@@ -16,7 +20,6 @@ const refusedCells = {
   request_id: 'req-7f3a',
 }
 
-const StartedJob = { $ref: '#/components/schemas/StartedJob' }
 const ignored = { 'X-Ignored': { description: 'Columns and headers that were ignored.', schema: { type: 'string' } } }
 const said = [
   {
@@ -47,56 +50,6 @@ const refused = (description: string, message: string, code: string) => ({
   description,
   content: { 'application/json': { schema: ErrorBody, example: { message, code, request_id: 'req-7f3a' } } },
 })
-const startedTable = {
-  type: 'object',
-  required: ['table_id', 'job_id'],
-  properties: { table_id: { type: 'integer' }, job_id: { type: 'integer', description: 'For GET /api/job/{job_id}.' } },
-}
-const changedRows = (description: string) => ({
-  type: 'object',
-  description,
-  required: ['rows', 'lines'],
-  properties: {
-    rows: { type: 'integer' },
-    lines: { type: 'array', items: { type: 'integer' }, description: 'The lines of the first ten.' },
-  },
-})
-const imported = {
-  type: 'object',
-  required: ['created'],
-  properties: {
-    created: { type: 'integer' },
-    filled: changedRows('Rows that had fewer cells than the header, which were filled. Absent if none.'),
-    cut: changedRows('Rows that had empty cells beyond the header, which were cut off. Absent if none.'),
-  },
-}
-const guessedTable = {
-  type: 'object',
-  required: ['name', 'rows', 'fields', 'formats', 'filled', 'cut'],
-  properties: {
-    name: { type: 'string', description: 'The name that the table would have.' },
-    rows: { type: 'integer', description: 'Rows below the header.' },
-    fields: { type: 'array', items: { $ref: '#/components/schemas/Field' } },
-    formats: {
-      type: 'array',
-      description: 'Fields whose cells are dates in a form that date_format names, or may name.',
-      items: {
-        type: 'object',
-        required: ['field', 'form'],
-        properties: { field: { type: 'string', description: 'The id of the field.' }, form: { type: 'string', example: 'dd.MM.yyyy' } },
-      },
-    },
-    filled: changedRows('Rows that have fewer cells than the header, which are filled with empty ones.'),
-    cut: changedRows('Rows that have empty cells beyond the header, which are cut off.'),
-    separator: { type: 'string', example: ';', description: 'What separates the cells of a CSV file.' },
-    encoding: {
-      type: 'string',
-      example: 'UTF-8',
-      description: 'The encoding of a CSV file: UTF-8, UTF-16, or a label such as windows-1252.',
-    },
-  },
-}
-
 export const csvOperations: PlainOperation[] = [
   {
     method: 'get',
@@ -105,7 +58,8 @@ export const csvOperations: PlainOperation[] = [
     tag: 'Records',
     summary: 'Export records as CSV',
     description:
-      'Exports all records by id with all fields; with `view_id`, the records of the view in its order, and the columns of a grid. ' +
+      'Exports all records by id with all fields; with `view_id`, the records of the view in its order, and the columns of a grid, ' +
+      'also those of linked records, such as `company.city`. ' +
       'UTF-8, RFC 4180. Cells that begin with = + - @, a tab or a line break are prefixed with an apostrophe, except for numbers. ' +
       'An import accepts the file unchanged. The file is complete before the answer begins, and has the fields that the table has then.',
     isPublic: false,
@@ -118,6 +72,16 @@ export const csvOperations: PlainOperation[] = [
         description: 'A view of the table; 0 stands for no view.',
         schema: { type: 'integer' },
         example: 3,
+      },
+      {
+        name: 'conditions',
+        in: 'query',
+        required: false,
+        description:
+          'JSON with `filters`, `filter`, `where`, `search`, `order`, `order_by` and `order_dir` as `records.query` takes them. They ' +
+          'narrow what is exported, a view too; the order replaces that of the view.',
+        schema: { type: 'string', maxLength: 16_000 },
+        example: '{"search":"acme","order":[{"field":"name"}]}',
       },
     ],
     responses: {
@@ -157,11 +121,11 @@ export const csvOperations: PlainOperation[] = [
         description: 'The number of records created, or with `async` the id of the job.',
         content: {
           'application/json': {
-            schema: { anyOf: [imported, StartedJob] },
-            example: { created: 1 },
+            schema: z.union([Imported, StartedJob]),
+            example: { created: 1, change_id: 5012 },
           },
         },
-        headers: ignored,
+        headers: { ...ignored, ...headerRefs(['X-Change-Id']) },
       },
       400: {
         description: 'The file has invalid cells; `issues` lists the first hundred.',
@@ -233,6 +197,24 @@ export const csvOperations: PlainOperation[] = [
         example: 'Contacts',
       },
       flag('dry_run', 'If true, nothing is created, and the answer describes the table that would be created.'),
+      {
+        name: 'fields',
+        in: 'query',
+        required: false,
+        description:
+          'JSON with corrections of the fields that a dry run answers: a list of `{field, name?, type?, leave_out?}`, by the id of each. ' +
+          'Any type but lookup, multi_lookup and file. A select gets the values of its cells as options.',
+        schema: { type: 'string', maxLength: 16_000 },
+        example: '[{"field":"zip","type":"text"}]',
+      },
+      {
+        name: 'samples',
+        in: 'query',
+        required: false,
+        description: 'How many different cells of each field a dry run shows.',
+        schema: { type: 'integer', minimum: 1, maximum: 10 },
+        example: 3,
+      },
       ...said,
     ],
     requestBody: {
@@ -247,7 +229,7 @@ export const csvOperations: PlainOperation[] = [
         description: 'The table and the job; with `dry_run` the fields that the table would have.',
         content: {
           'application/json': {
-            schema: { anyOf: [startedTable, guessedTable] },
+            schema: z.union([StartedTable, GuessedTable]),
             example: { table_id: 14, job_id: 31 },
           },
         },

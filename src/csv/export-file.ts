@@ -5,7 +5,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type pg from 'pg'
-import { isLookup, type TableDef } from '../fields/definition.ts'
+import type { TableDef } from '../fields/definition.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import { openTemporaryFile, readToEnd, writeAt } from '../platform/bytes/temporary-files.ts'
 import { Semaphore } from '../platform/concurrency/semaphore.ts'
@@ -16,7 +16,9 @@ import { notFound, tooBusy, unavailable } from '../platform/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { perProcess } from '../platform/processes/per-process.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
+import { withLinkedTables } from '../tables/linked-tables.ts'
 import { type Export, exportRecords } from './export.ts'
+import type { ExportQuery } from './schema.ts'
 
 export interface ExportFile {
   fileName: string
@@ -44,7 +46,7 @@ const FREE_ATTEMPTS = 3
 export async function writeExport(
   context: Context,
   table: TableRef,
-  viewId: number | undefined,
+  chosen: ExportQuery,
   requireStill: () => Promise<unknown>,
 ): Promise<ExportFile> {
   const close = countOpen(context.db, table.account_id)
@@ -55,7 +57,7 @@ export async function writeExport(
     content = readToEnd(file)
       .on('error', () => {})
       .once('close', close)
-    const { fileName, bytes, audit } = await writeWhole(context, table, viewId, file)
+    const { fileName, bytes, audit } = await writeWhole(context, table, chosen, file)
     // Rights are never read from a replica, which may be a moment behind.
     await (context.replicas ? context.replicas.onPrimary(requireStill) : requireStill())
     await audit()
@@ -80,11 +82,11 @@ function countOpen(db: Database, accountId: number): () => void {
   return () => add(-1)
 }
 
-async function writeWhole(context: Context, table: TableRef, viewId: number | undefined, file: FileHandle): Promise<Written> {
+async function writeWhole(context: Context, table: TableRef, chosen: ExportQuery, file: FileHandle): Promise<Written> {
   let current = table
   for (let attempt = 1; attempt <= FREE_ATTEMPTS; attempt++) {
     try {
-      return await write(context, current, viewId, file, false)
+      return await write(context, current, chosen, file, false)
     } catch (error) {
       if (!isOutdated(error)) throw error
       const { version } = await presentDefinition(context, table.id)
@@ -93,7 +95,7 @@ async function writeWhole(context: Context, table: TableRef, viewId: number | un
       current = { ...current, version }
     }
   }
-  const writeLocked = ({ version }: TableDef) => write(context, { ...current, version }, viewId, file, true)
+  const writeLocked = ({ version }: TableDef) => write(context, { ...current, version }, chosen, file, true)
   const run = () => withColumnsLocked(context, table.id, writeLocked)
   // The lock does not keep a replica from replaying a change.
   return context.replicas ? context.replicas.onPrimary(run) : run()
@@ -106,8 +108,8 @@ async function presentDefinition({ db }: Context, id: number): Promise<TableDef>
   return table
 }
 
-async function write(context: Context, table: TableRef, viewId: number | undefined, file: FileHandle, isLocked: boolean): Promise<Written> {
-  const { fileName, text, audit } = await exportRecords(context, table, viewId, { isLocked })
+async function write(context: Context, table: TableRef, chosen: ExportQuery, file: FileHandle, isLocked: boolean): Promise<Written> {
+  const { fileName, text, audit } = await exportRecords(context, table, chosen, { isLocked })
   await file.truncate(0)
   let bytes = 0
   for await (const part of text) {
@@ -124,7 +126,8 @@ const LOCK_WAIT_MS = 10_000
 const permits = memo((_: Database) => new Semaphore(MOST_LOCKED, tooBusy))
 
 /**
- * Runs `work` while no column of the table, or of a table that its lookups point to, can be dropped or replaced. Records can be written.
+ * Runs `work` while no column that the export may read can be dropped or replaced: of the table, of those that its lookups point to, and
+ * of those whose titles the linked fields show. Records can be written.
  * @throws AppError 404 if the table has just been deleted
  */
 function withColumnsLocked<T>(context: Context, tableId: number, work: (table: TableDef) => Promise<T>): Promise<T> {
@@ -141,10 +144,11 @@ async function lockColumns<T>(context: Context, tableId: number, work: (table: T
     // The connection does nothing while the export is written.
     await run(sql`set local idle_in_transaction_session_timeout = 0`)
     await lock(run, tableId)
-    const table = await presentDefinition(context, tableId)
-    const lookedUp = table.fields.flatMap(({ type, lookup, lookup_table_id: id }) => (isLookup(type) && lookup && id ? [id] : []))
+    const table = await withLinkedTables(context.db, await presentDefinition(context, tableId))
+    const fields = [table, ...(table.linked?.values() ?? [])].flatMap((each) => each.fields)
+    const lookedUp = fields.flatMap(({ lookup, lookup_table_id: id }) => (lookup && id ? [id] : []))
     for (const id of new Set(lookedUp)) if (id !== tableId) await lock(run, id)
-    return await work(table)
+    return await work(await presentDefinition(context, tableId))
   } finally {
     await client.end()
   }

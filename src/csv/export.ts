@@ -1,7 +1,7 @@
 /** The lines of an export, page by page, without an open transaction or cursor between two pages. */
 
 import { audit } from '../audit/log.ts'
-import { fieldsById } from '../fields/by-id.ts'
+import { fieldNamed } from '../fields/by-id.ts'
 import { type FieldDef, type TableDef, withoutPendingChanges } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
 import type { TableRef } from '../platform/access/resources.ts'
@@ -14,11 +14,14 @@ import { csvLine } from '../platform/writers/csv-format.ts'
 import { resolveQuery } from '../records/query/resolve.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
+import { withLinkedTables } from '../tables/linked-tables.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
+import { leavesOf } from '../views/filters/parse.ts'
 import { readView } from '../views/saved.ts'
 import { headerOf } from './header.ts'
 import { lineWriter } from './lines.ts'
 import { idsInOrder, rowsAfter, rowsOf } from './queries.ts'
+import type { ExportQuery } from './schema.ts'
 
 const ROWS_AT_ONCE = 1_000
 
@@ -42,27 +45,30 @@ export interface ExportOptions {
 }
 
 /**
- * Exports a table. With a view, exports the records that it selects, in its order, and with a grid its columns. A record that is
- * created during the export may be missing, and each line shows its record as it was when the page was read.
+ * Exports a table. With a view, exports the records that it selects, in its order, and with a grid its columns. Conditions narrow it, and
+ * an order replaces that of the view. A record that is created during the export may be missing, and each line shows its record as it was
+ * when the page was read.
  * @throws AppError 404 if the table does not have the view
  */
 export function exportRecords(
   context: Context,
   table: TableRef,
-  viewId: number | undefined,
+  { view_id: viewId, conditions }: ExportQuery,
   { onProgress = () => {}, isLocked = false }: ExportOptions = {},
 ): Promise<Export> {
-  return readWithDefinition(context, table, async (definition) => {
+  return readWithDefinition(context, table, async (known) => {
     const { db } = context
+    const definition = await withLinkedTables(db, known)
     const view = viewId && viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
     if (viewId && !view) throw notFound('View')
     const fields = shownFields(definition, view?.config)
-    const { selection, order, queryContext } = await resolveQuery(context, definition, { table_id: table.id, view_id: viewId }, () =>
-      notFound('View'),
-    )
+    const query = { table_id: table.id, view_id: viewId, append_filters: true, ...conditions }
+    const { selection, order, queryContext } = await resolveQuery(context, definition, query, () => notFound('View'))
     // The ids are read before the answer starts, so that a timeout can still be reported with its status.
     const ids = order.length ? await idsInOrder(db, selection, queryContext, order) : undefined
-    const present: Present = (known) => (isLocked ? latestVersion(context, known) : sameTable(context, known))
+    const used = [...fields, ...[...leavesOf(selection.where), ...order].map(({ field }) => field)]
+    const linked = used.flatMap(({ id, link }) => (link ? [id] : []))
+    const present: Present = (known) => (isLocked ? latestVersion(context, known) : sameTable(context, known, linked))
     const pages = ids ? pagesOf(context, definition, fields, ids, present) : pagesById(context, selection, queryContext, fields, present)
     return {
       fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
@@ -81,15 +87,22 @@ function auditExport(
   return context.transaction(() => audit(context, 'export.csv', { id, name, spaceId, tableId: id, accountId, detail }))
 }
 
-/** All properties of the fields that affect the file. */
-const columnsText = ({ fields }: TableDef) => JSON.stringify(fields.map(withoutPendingChanges))
+/** All properties of the fields that affect the file. @param linked names of fields of other tables, among them */
+const columnsText = (table: TableDef, linked: readonly string[]) =>
+  JSON.stringify([...table.fields, ...fieldsNamed(table, linked)].map((field) => ({ ...withoutPendingChanges(field), link: undefined })))
+
+/** The fields of these names that exist. */
+const fieldsNamed = (table: TableDef, names: readonly string[]): FieldDef[] =>
+  names.flatMap((name) => {
+    const field = fieldNamed(table, name)
+    return typeof field === 'string' ? [] : field
+  })
 
 /** The columns of a grid in its order. Otherwise all fields, with always-hidden ones only if there is no view. */
 function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {
   const { columns = [] } = (config ?? {}) as { columns?: string[] }
   if (!config || !('columns' in config)) return table.fields
-  const fields = fieldsById(table)
-  if (columns.length) return columns.flatMap((id) => fields.get(id) ?? [])
+  if (columns.length) return fieldsNamed(table, columns)
   return table.fields.filter(({ always_hidden }) => !always_hidden)
 }
 
@@ -158,9 +171,9 @@ async function* pagesOf(
  * Returns the present definition of the table. A new version is accepted if it does not affect the file, such as a changed view.
  * @throws outdated if its fields changed, because all lines of a file need the same columns; AppError 404 if it was deleted
  */
-async function sameTable(context: Context, table: TableDef): Promise<TableDef> {
-  const now = await readTable(context, table.id)
-  if (now.version !== table.version && columnsText(now) !== columnsText(table)) throw outdated
+async function sameTable(context: Context, table: TableDef, linked: readonly string[]): Promise<TableDef> {
+  const now = await withLinkedTables(context.db, await readTable(context, table.id))
+  if (now.version !== table.version && columnsText(now, linked) !== columnsText(table, linked)) throw outdated
   return now
 }
 

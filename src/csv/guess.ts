@@ -22,6 +22,7 @@ const MAX_OPTIONS = 20
 const MAX_OPTION = 50
 const FEWEST_SELECTED = 4
 const MAX_ISSUES = 100
+const MAX_SAMPLE = 100
 
 /** The types that are recognised by their cells, the first that fits all of them. */
 const FORMS: readonly [FieldType, RegExp][] = [
@@ -59,10 +60,15 @@ function isReadAs(type: FieldType, text: string): boolean {
 
 const isDateType = (type: FieldType) => TYPES[type].csv.dates !== undefined
 
+/** How a file is read to guess its fields, and how many of their cells are shown. */
+export interface GuessReading extends CellReading {
+  samples?: number | undefined
+}
+
 class ColumnGuess {
   readonly header: string
   readonly #isCode: boolean
-  readonly #reading: CellReading
+  readonly #reading: GuessReading
   readonly #excluded: readonly FieldType[]
   #forms = FORMS
   /** Cells with a value. */
@@ -79,9 +85,11 @@ class ColumnGuess {
   #formedDates = 0
   /** The different values, null once they are too many or too long for options. */
   #values: Set<string> | null = new Set()
+  /** The first different values, cut. */
+  readonly samples: string[] = []
 
   /** @param excluded types that the cells have not, whatever they look like */
-  constructor(header: string, reading: CellReading, excluded: readonly FieldType[]) {
+  constructor(header: string, reading: GuessReading, excluded: readonly FieldType[]) {
     this.header = header
     this.#reading = reading
     this.#excluded = excluded
@@ -102,6 +110,7 @@ class ColumnGuess {
     if (this.#forms.length) this.#narrow(text)
     this.#remember(text)
     if (cell.trim() === '') return
+    if (this.samples.length < (this.#reading.samples ?? 0)) this.#show(cut(text, MAX_SAMPLE))
     this.#dates.add(text.trim())
     if (typeof this.#reading.dateForm?.read(text) === 'string') this.#formedDates++
   }
@@ -131,6 +140,10 @@ class ColumnGuess {
     if (!this.#values) return
     this.#values.add(text)
     if (this.#values.size > MAX_OPTIONS || text.length > MAX_OPTION || text.trim() !== text) this.#values = null
+  }
+
+  #show(text: string): void {
+    if (!this.samples.includes(text)) this.samples.push(text)
   }
 
   /** The first type that fits all cells, if they are known by their form. */
@@ -180,7 +193,7 @@ export class Guess {
   readonly widths: RowWidths
 
   /** @param sheet what is known of the columns of a sheet */
-  constructor(header: readonly string[], reading: CellReading, sheet?: SheetColumns) {
+  constructor(header: readonly string[], reading: GuessReading, sheet?: SheetColumns) {
     this.#columns = header.map((cell, index) => new ColumnGuess(nameOf(unshielded(cell)), reading, excludedFrom(index, sheet)))
     this.widths = new RowWidths(header.length)
   }
@@ -209,6 +222,11 @@ export class Guess {
   /** The forms of dates by column. */
   dateForms(): (string | undefined)[] {
     return this.#columns.map((column) => column.dateForm())
+  }
+
+  /** The first different cells by column. */
+  samples(): string[][] {
+    return this.#columns.map((column) => column.samples)
   }
 
   /** The fields by column. Their names differ from each other and from the names of the fields that every table has. */

@@ -1,6 +1,6 @@
 /** The first row of a file, which names the field of each column. */
 
-import { notAField } from '../fields/by-id.ts'
+import { fieldNamed, notAField } from '../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { CellIssue } from '../platform/errors.ts'
 import { nfc } from '../platform/normal-forms.ts'
@@ -9,10 +9,10 @@ import type { Row } from './reading/rows.ts'
 
 /** Whether the text is the id or, in any case, the name of a field. */
 export const namesField = (fields: TableDef['fields'], text: string): boolean =>
-  fieldNamed({ fields }, unshielded(text).trim()) !== undefined
+  fieldWith({ fields }, unshielded(text).trim()) !== undefined
 
 /** Finds a field by its id, or by its name in any case; returns 'several' if more than one field has the name. */
-function fieldNamed(table: Pick<TableDef, 'fields'>, text: string): FieldDef | 'several' | undefined {
+function fieldWith(table: Pick<TableDef, 'fields'>, text: string): FieldDef | 'several' | undefined {
   const byId = table.fields.find(({ id }) => id === text)
   if (byId) return byId
   const name = comparable(text)
@@ -20,11 +20,17 @@ function fieldNamed(table: Pick<TableDef, 'fields'>, text: string): FieldDef | '
   return another ? 'several' : only
 }
 
+/** The field of another table, by its name in requests: the header that an export gives it. */
+function linkedWith(table: TableDef, text: string): FieldDef | undefined {
+  const field = text.includes('.') ? fieldNamed(table, text) : undefined
+  return typeof field === 'string' ? undefined : field
+}
+
 const comparable = (name: string) => nfc(name.trim()).toLowerCase()
 
 /** The header of a column in an export: the field's name, or its id if an import would not find the field by the name. */
 export function headerOf(table: TableDef, field: FieldDef): string {
-  return shielded(fieldNamed(table, field.name.trim()) === field ? field.name : field.id)
+  return shielded(fieldWith(table, field.name.trim()) === field ? field.name : field.id)
 }
 
 export interface FileColumn {
@@ -48,7 +54,8 @@ export function chosenColumns(
 }
 
 /**
- * Reads the columns of a file. The record's id and calculated fields, which an export contains, are ignored.
+ * Reads the columns of a file. The record's id, calculated fields and those of linked records, which an export contains, are ignored.
+ * @param table with the tables of its lookups
  * @param required the fields that an import must contain
  */
 export function readHeader(
@@ -70,12 +77,12 @@ export function readHeader(
       issues.push(unnamed(index))
       return { header, field: null }
     }
-    const field = fieldNamed(table, header)
+    const field = fieldWith(table, header) ?? linkedWith(table, header)
     if (!field) return refuse(notAField(header))
     if (field === 'several') return refuse('is the name of several fields: use the id of one')
     if (seen.has(field)) return refuse('is listed twice')
     seen.add(field)
-    return { header, field: field.key || field.calc ? null : field }
+    return { header, field: field.key || field.calc || field.link ? null : field }
   })
   // Some programs end each line with separators. A value in such a column is refused with its row.
   if (issues.length) for (let index = named; index < cells.length; index++) issues.push(unnamed(index))

@@ -15,7 +15,8 @@ import { judgeDrafts, MAX_ISSUES, mayWrite, type RecordDraft } from '../records/
 import { withdrawAll } from '../tables/cells/lossy-change.ts'
 import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
-import { STALE, withDefinition } from '../tables/with-definition.ts'
+import { withLinkedTables } from '../tables/linked-tables.ts'
+import { STALE, writeWithDefinition } from '../tables/with-definition.ts'
 import { type CellReading, readCell } from './cells.ts'
 import { chosenColumns, type FileColumn, namesField, readHeader } from './header.ts'
 import { namedRecords } from './lookups.ts'
@@ -23,7 +24,7 @@ import { type ReadFile, readFile } from './reading/reader.ts'
 import { dateFormOf, type Reading } from './reading/reading.ts'
 import type { Row } from './reading/rows.ts'
 import { type ChangedWidths, RowWidths } from './reading/widths.ts'
-import { type Commit, type Staging, withStaging } from './staging.ts'
+import { type Commit, type CreatedRecords, type Staging, withStaging } from './staging.ts'
 
 export interface ImportOptions extends Pick<Commit, 'beforeCommit'> {
   maxBytes: number
@@ -37,7 +38,7 @@ export interface ImportOptions extends Pick<Commit, 'beforeCommit'> {
   columns?: readonly (string | null)[]
 }
 
-export type Imported = { created: number } & ChangedWidths
+export type Imported = { created: number; change_id: number | null } & ChangedWidths
 
 /**
  * Imports a file in constant memory, whatever its size.
@@ -53,23 +54,25 @@ export function importRecords(
 ): Promise<Answer<Imported>> {
   let definition: TableDef | undefined
   return withStaging(context.db, table.id, async (open) => {
-    definition = await tableDefinition(context.db, table)
+    definition = await withLinkedTables(context.db, await tableDefinition(context.db, table))
     const { fields } = definition
     const file = await readFile(bytes, { ...reading, maxBytes, isName: (text) => namesField(fields, text) })
     const options = { open, onProgress, chosen, dateForm: dateFormOf(reading) }
     const { columns, staging, count, widths } = await stageRows(context, table, definition, file, options)
-    const imported = (created: number): Imported => ({ created, ...widths.changed() })
+    const imported = (created: CreatedRecords | typeof NONE): Imported => ({ ...created, ...widths.changed() })
     const commit: Commit = {
       ...(beforeCommit && { beforeCommit }),
-      ...(committedWith && { committedWith: (created: number) => committedWith(imported(created)) }),
+      ...(committedWith && { committedWith: (created: CreatedRecords) => committedWith(imported(created)) }),
     }
-    const created = count ? await publish(context, table, definition, staging, commit) : 0
+    const created = count ? await publish(context, table, definition, staging, commit) : NONE
     await enqueueIndexingAfterGrowth(context, table.id)
     return { value: imported(created), ignored: ignoredHeaders(columns) }
   }).catch(async (error) => {
     throw isOutdated(error) && definition && (await hasNewVersion(context, definition)) ? changed() : error
   })
 }
+
+const NONE = { created: 0, change_id: null }
 
 /** True if the table was changed since `definition` was read. Other failures are not a conflict, which callers would repeat for ever. */
 async function hasNewVersion({ db }: Context, { id, version }: TableDef): Promise<boolean> {
@@ -111,7 +114,7 @@ async function stageRows(
     // One chunk is written while the next one is checked, so that at most two are in memory.
     const named = await file.namedBy(rows)
     const [chunk] = await Promise.all([
-      judge(context, definition, { role: table.role, members, named, separator, dateForm }, file.columns, rows),
+      judgeRows(context, definition, { role: table.role, members, named, separator, dateForm }, file.columns, rows),
       staged,
     ])
     issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
@@ -160,7 +163,7 @@ interface CellRules extends CellReading {
 }
 
 /** Returns the cells of the rows by field, and the refused cells by row and column. */
-async function judge(
+export async function judgeRows(
   context: Context,
   definition: TableDef,
   { named, separator, dateForm, ...rules }: Rules,
@@ -214,11 +217,11 @@ function valuesOf(
 }
 
 /** A new version of the table matters only if its fields differ: the version also rises when somebody saves a view. */
-function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging, commit: Commit): Promise<number> {
-  return withDefinition(context, table, async (definition) => {
+function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging, commit: Commit): Promise<CreatedRecords> {
+  return writeWithDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
     if (await withdrawAll(context, table.id, definition.fields)) return STALE
-    return (await staging.publish(context, definition, commit)) || STALE
+    return (await staging.publish(context, definition, commit)) ?? STALE
   })
 }
 

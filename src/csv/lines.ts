@@ -1,7 +1,7 @@
 /** Writes the lines of an export from what PostgreSQL prints, as pages of records are written (docs/decisions/0024-written-pages.md). */
 
 import type { CellCsv, CsvById } from '../fields/csv-rules.ts'
-import type { FieldDef } from '../fields/definition.ts'
+import { cellCsv, type FieldDef } from '../fields/definition.ts'
 import type { FieldTypeDefinition } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -26,17 +26,19 @@ export function lineWriter(db: Database, accountId: number, fields: readonly Fie
   const lookups = lookupsOf(fields)
   const columns = fields.map((field): Column => {
     const { csv, names } = TYPES[field.type]
-    return { write: csv.write(field), names, tableId: field.lookup_table_id, textOf: csv.textOf ?? String }
+    return { write: cellCsv(field), names, tableId: field.lookup_table_id, textOf: csv.textOf ?? String }
   })
-  const idsOf = (rows: PrintedRows, isMeant: (column: Column) => boolean) => idsIn(columns.map(isMeant), rows)
+  const idsOf = (rows: PrintedRows, isMeant: (field: FieldDef) => boolean) => idsIn(fields, isMeant, rows)
 
   async function namedBy(rows: PrintedRows): Promise<(column: Column) => CsvById> {
     const users = await readUsers(
       db,
       accountId,
-      idsOf(rows, ({ names }) => names === 'users'),
+      idsOf(rows, ({ type }) => TYPES[type].names === 'users'),
     )
-    const titles = await readTitles(db, lookups, (id) => idsOf(rows, ({ names, tableId }) => names === 'records' && tableId === id))
+    const titles = await readTitles(db, lookups, (id) =>
+      idsOf(rows, ({ type, lookup_table_id }) => TYPES[type].names === 'records' && lookup_table_id === id),
+    )
     // Each value is made CSV once for all columns that name it: those of users have one text, those of a table another.
     const finished = new Map<unknown, CsvById>()
     return ({ names, tableId, textOf }) => {

@@ -7,7 +7,7 @@ import type { PrintedRows } from '../platform/database/statements/printed-rows.t
 import { labelled } from '../platform/database/statements/statement.ts'
 import { memo } from '../platform/memo.ts'
 import { columnRead } from '../records/query/condition-sql.ts'
-import { printOrder } from '../records/query/order-sql.ts'
+import { printOrder, printRecords } from '../records/query/order-sql.ts'
 import { printSelection } from '../records/query/print.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { isStillCurrent } from '../records/rows.ts'
@@ -53,7 +53,7 @@ export async function idsInOrder(
 ): Promise<Int32Array> {
   const [row] = await db.records(selection.table.id).read<{ ids: Buffer | null }>(sql`
     select string_agg(int4send(o.id), ''::bytea) as ids from (
-      select r.id from ${recordsOf(selection.table.id)} r
+      select r.id from ${printRecords(selection.table.id, order)}
       where ${printSelection(selection, queryContext)} order by ${printOrder(order, queryContext)}
     ) o`)
   const packed = row?.ids ?? Buffer.alloc(0)

@@ -1,7 +1,7 @@
 /** The routes that import and export CSV as streams. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type Access, admit, callers, type Role } from '../platform/access/authorize.ts'
 import {
   requireNoLess,
@@ -21,7 +21,7 @@ import { refuseInvalidText } from '../platform/http/bodies/text-encoding.ts'
 import { noteCall, readingWhere } from '../platform/http/procedures/read-your-writes.ts'
 import { accessRequestAgain, accessRequestOf, serviceContext } from '../platform/http/procedures/request-context.ts'
 import { idsOfPath } from '../platform/http/procedures/rest.ts'
-import { headersOf } from '../platform/http/procedures/trpc.ts'
+import { changeHeader, headersOf } from '../platform/http/procedures/trpc.ts'
 import type { ReceivedBytes } from '../platform/stored-files/received-bytes.ts'
 import { exportRecords } from './export.ts'
 import { writeExport } from './export-file.ts'
@@ -30,7 +30,7 @@ import { inSlot, isWorkbook, removeUnlessTaken, storeSheet, withReceived } from 
 import { guessTable, importLater, importTable } from './imports/start-import.ts'
 import { decidingCharset, isEncoding } from './reading/encodings.ts'
 import { tooLarge } from './reading/reader.ts'
-import { ImportQuery, NewTableQuery } from './schema.ts'
+import { ExportQuery, ImportQuery, NewTableQuery } from './schema.ts'
 import type { SheetColumns } from './workbooks/sheet-csv.ts'
 import { MAX_PACKED_MB } from './workbooks/workbook.ts'
 
@@ -87,27 +87,18 @@ async function grantedAgain(request: FastifyRequest, access: Access, isWrite = t
   return { role: roleOf(actor, (row as SpaceRow).member_role) ?? 'viewer' }
 }
 
-/** Unknown keys of a query string are ignored (contract.md §1). */
-const ExportQuery = z.object({
-  view_id: z
-    .string()
-    .regex(/^-?\d+$/, 'must be a whole number')
-    .transform(Number)
-    .optional(),
-})
-
 async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = ExportQuery.safeParse(request.query)
   if (!query.success) throw badShape(query.error)
   const { context, table } = grantedTo(request)
   if (request.method === 'HEAD') {
-    const { fileName } = await exportRecords(context, table, query.data.view_id)
+    const { fileName } = await exportRecords(context, table, query.data)
     return reply.headers(exportHeaders(fileName)).send(Readable.from([]))
   }
   const { fileName, bytes, content } = await readingWhere(
     request.context,
     { type: 'query', access: EXPORT, row: grantedRow(request) },
-    () => writeExport(context, table, query.data.view_id, () => grantedAgain(request, EXPORT, false)),
+    () => writeExport(context, table, query.data, () => grantedAgain(request, EXPORT, false)),
   )
   return reply.headers({ ...exportHeaders(fileName), 'content-length': bytes }).send(content)
 }
@@ -135,7 +126,7 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
     const beforeCommit = async () => requireNoLess((await grantedAgain(request, IMPORT)).role, table.role)
     const importing = () => importRecords(context, table, bytes, { maxBytes, reading, beforeCommit })
     const { value, ignored = [] } = await inSlot(context.db, table.account_id, importing)
-    reply.headers(headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }))
+    reply.headers({ ...headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }), ...changeHeader(value) })
     return value
   })
 }
@@ -144,7 +135,7 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
 async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsvBytes: number): Promise<object> {
   const isXlsx = WORKBOOK.test(request.headers['content-type'] ?? '') && !isCompressed(request)
   if (!isXlsx && !isCsv(request)) throw unsupported(`${CSV}, or an XLSX workbook, not compressed`, request.headers)
-  const { title, sheet, dry_run, ...said } = parsedQuery(NewTableQuery, request)
+  const { title, sheet, dry_run, fields: corrections = [], samples, ...said } = parsedQuery(NewTableQuery, request)
   const { actor, row } = request.context.admission as { actor: Parameters<typeof spaceOf>[1]; row: object }
   const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
   const maxBytes = isXlsx ? MAX_PACKED_MB * MB : maxCsvBytes
@@ -153,7 +144,7 @@ async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsv
     await grantedAgain(request, NEW_TABLE)
     // The CSV of a sheet is our own.
     const reading = sheetColumns ? { ...said, encoding: 'utf-8', separator: ',' } : { ...said, charset: charsetOf(request) }
-    return (dry_run ? guessTable : importTable)(context, space, { csv, sheetColumns, title, reading })
+    return (dry_run ? guessTable : importTable)(context, space, { csv, sheetColumns, title, reading, corrections, samples })
   }
   return receiving(request, maxBytes, (source) =>
     withReceived(context, space.account_id, { source, maxBytes }, async (file) => {

@@ -2,8 +2,11 @@
  * Keeps the records of an import until all of them are checked (docs/decisions/0012). Short statements add them to a table that
  * nobody else uses, and one statement publishes them.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { auditing } from '../audit/log.ts'
+import { announcing } from '../events/log.ts'
+import { placeOf, writingTableEvents } from '../events/table-events.ts'
 import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
@@ -12,6 +15,7 @@ import { AppError, conflict } from '../platform/errors.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { formatInstant } from '../platform/time/time.ts'
 import { unnestedCell, unnestedRows } from '../records/cell-values.ts'
+import { enterImport } from '../records/history/import-entry.ts'
 import { changeBy, isCurrent } from '../records/rows.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
@@ -21,7 +25,13 @@ export interface Commit {
   /** Runs when all is stored, right before the commit. If it throws, no records are created. */
   beforeCommit?: () => Promise<void>
   /** A statement that is committed together with the records. If it changes no row, no records are created. */
-  committedWith?: (created: number) => Sql
+  committedWith?: (created: CreatedRecords) => Sql
+}
+
+/** The records that were published, all in one change. */
+export interface CreatedRecords {
+  created: number
+  change_id: number
 }
 
 export interface Staging {
@@ -29,9 +39,9 @@ export interface Staging {
   add(columns: readonly unknown[][]): Promise<void>
   /**
    * Publishes all added records, which become visible to readers at the same moment.
-   * @returns their number; 0 if the table has another version
+   * @returns undefined if the table has another version
    */
-  publish(context: Context, table: TableDef, commit: Commit): Promise<number>
+  publish(context: Context, table: TableDef, commit: Commit): Promise<CreatedRecords | undefined>
 }
 
 /** The first half of the advisory lock that an import holds. The second half is the table's id. */
@@ -58,8 +68,7 @@ export async function withStaging<T>(
   const client = await db.connect((PUBLISH_MINUTES + 1) * 60_000)
   const run = ({ text, values }: Statement) => client.query({ text, values })
   try {
-    const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)
-    if (!rows[0].free) throw conflict(UNDERWAY)
+    await lock(run, tableId)
     let isOpen = false
     try {
       return await work(async (fields) => {
@@ -77,6 +86,20 @@ export async function withStaging<T>(
 
 type Run = (statement: Statement) => Promise<pg.QueryResult>
 
+/** An import whose records are published, and that its job says is done, has the lock until its staging table is dropped. */
+const ENDING_MS = 2_000
+
+/** @throws AppError 409 if another import into the table is running */
+async function lock(run: Run, tableId: number): Promise<void> {
+  const until = performance.now() + ENDING_MS
+  for (;;) {
+    const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)
+    if (rows[0].free) return
+    if (performance.now() >= until) throw conflict(UNDERWAY)
+    await sleep(50)
+  }
+}
+
 function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Staging {
   const names = fields.map(({ id }) => ident(id))
   let count = 0
@@ -91,14 +114,16 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
       try {
         await run(sql`select set_config('statement_timeout', ${`${PUBLISH_MINUTES}min`}, true), set_config('work_mem', '64MB', true)`)
         await holdStaged(run, tableId, fields)
-        const count = await insertStaged(run, context, table, names)
-        if (count) {
-          await run(auditing(context, 'records.imported', { ...auditPlaceOf(table), id: table.id, name: table.name, detail: { count } }))
-          if (committedWith && !(await run(committedWith(count))).rowCount) throw new Error('The import has ended before')
+        const created = await insertStaged(run, context, table, names)
+        if (created) {
+          const detail = { count: created.created }
+          await run(auditing(context, 'records.imported', { ...auditPlaceOf(table), id: table.id, name: table.name, detail }))
+          if (committedWith && !(await run(committedWith(created))).rowCount) throw new Error('The import has ended before')
           await beforeCommit?.()
+          await tellImported(run, context, table, created)
         }
-        await run(count ? sql`commit` : sql`rollback`)
-        return count
+        await run(created ? sql`commit` : sql`rollback`)
+        return created
       } catch (error) {
         await run(sql`rollback`)
         throw error
@@ -107,17 +132,30 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
   }
 }
 
-/** @returns the number of inserted records; 0 if the table has another version, and then the transaction has to be rolled back */
-async function insertStaged(run: Run, context: Context, table: TableDef, names: readonly Sql[]): Promise<number> {
-  const { now, userId } = changeBy(context)
-  const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
+/**
+ * Inserts the records and the one entry of their history.
+ * @returns undefined if the table has another version, and then the transaction has to be rolled back
+ */
+async function insertStaged(run: Run, context: Context, table: TableDef, names: readonly Sql[]): Promise<CreatedRecords | undefined> {
+  const change = changeBy(context)
+  const [at, by] = [sql`${formatInstant(change.now)}::timestamp`, sql`${change.userId}::int`]
+  const { rows: latest } = await run(sql`select coalesce(max(r.id), 0) as id from ${recordsOf(table.id)} r`)
   const { rowCount } = await run(sql`
     insert into ${recordsOf(table.id)} (created_at, created_by, updated_at, updated_by, ${join(names)})
     select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
     from ${stagingOf(table.id)} s order by s."#"`)
   // A change of the table either came before the insertion, which has waited for it, or waits for this transaction.
   const { rowCount: isPresent } = await run(sql`select where ${isCurrent(table)}`)
-  return isPresent ? (rowCount ?? 0) : 0
+  if (!isPresent || !rowCount) return undefined
+  return { created: rowCount, change_id: await enterImport(run, table.id, { change, after: latest[0].id, records: rowCount }) }
+}
+
+/** Writes the event right before the commit, because all streams wait for a transaction that has written one. */
+async function tellImported(run: Run, context: Context, table: TableDef, { created, change_id }: CreatedRecords): Promise<void> {
+  const { userId } = changeBy(context)
+  const event = { ...placeOf(table), type: 'records.changed' as const, change_id, user_id: userId, count: created }
+  await run(writingTableEvents([event], context.now))
+  await run(announcing)
 }
 
 /** Marks the files of the new cells as used, in the transaction that creates the records. */

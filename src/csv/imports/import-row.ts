@@ -69,6 +69,17 @@ export async function claimImport({ db }: Context, id: number): Promise<ImportRo
   return row
 }
 
+/** Returns undefined if there is no such import any more. */
+export async function readImport(
+  { db }: Pick<Context, 'db'>,
+  id: number,
+): Promise<(Pick<ImportRow, 'id' | 'table_id' | 'is_new_table' | 'storage_key'> & { state: string }) | undefined> {
+  const [row] = await db.read<Pick<ImportRow, 'id' | 'table_id' | 'is_new_table' | 'storage_key'> & { state: string }>(
+    sql`select id, table_id, is_new_table, storage_key, state from record_imports where id = ${id}`,
+  )
+  return row
+}
+
 /** An attempt that only found another one underway does not count. */
 export async function unclaimImport({ db }: Context, id: number): Promise<void> {
   await db.write(sql`update record_imports set attempts = attempts - 1 where id = ${id} and state = 'running'`)
@@ -79,8 +90,9 @@ export async function storeChecked(db: Database, id: number, rows: number): Prom
 }
 
 /** Ends the import with its records. It changes no row if the import has ended before. */
-export const ended = (id: number, { created, filled, cut }: Imported): Sql => sql`
+export const ended = (id: number, { created, change_id, filled, cut }: Imported): Sql => sql`
   update record_imports set state = 'done', created = ${created}::int, done = ${created}::int, total = ${created}::int,
+    change_id = ${change_id}::bigint,
     filled = ${filled ? JSON.stringify(filled) : null}::jsonb, cut = ${cut ? JSON.stringify(cut) : null}::jsonb, updated_at = now()
   where id = ${id} and state = 'running'`
 

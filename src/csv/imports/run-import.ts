@@ -13,7 +13,17 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { remove } from '../../tables/service.ts'
 import { importRecords } from '../import.ts'
 import { isUnderway } from '../staging.ts'
-import { claimImport, ended, type ImportEnd, type ImportRow, idleImports, storeChecked, storeRefusal, unclaimImport } from './import-row.ts'
+import {
+  claimImport,
+  ended,
+  type ImportEnd,
+  type ImportRow,
+  idleImports,
+  readImport,
+  storeChecked,
+  storeRefusal,
+  unclaimImport,
+} from './import-row.ts'
 
 const importQueue = (name: string) =>
   defineQueue({ name, schema: z.object({ import_id: z.int() }), options: { expireInSeconds: 7_200, retryLimit: 8, retryDelay: 5 } })
@@ -36,6 +46,7 @@ export async function run(context: Context, { import_id }: { import_id: number }
     await importFile(acting, row)
   } catch (error) {
     if (isUnderway(error)) return waitForTurn(context, row.id)
+    if ((await readImport(context, row.id))?.state !== 'running') return
     const refusal = refusalOf(error, row.attempts)
     if (!refusal) throw error
     if (refusal.state === 'failed') context.log.error({ err: error, import_id }, 'import failed')
@@ -106,13 +117,13 @@ async function tableRef({ db }: Context, { table_id }: ImportRow): Promise<Omit<
 
 const REFUSALS: ReadonlySet<string> = new Set(['BAD_REQUEST', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE'])
 const ATTEMPTS_AFTER_CHANGES = 3
-const CANCELLED = 'The table has been deleted'
+const TABLE_DELETED = 'The table has been deleted'
 
 /** How the error ends the import; undefined if another attempt may succeed. */
 function refusalOf(error: unknown, attempts: number): ImportEnd | undefined {
   if (error instanceof AppError) {
     const issues = error.cellIssues ?? []
-    if (error.code === 'NOT_FOUND') return { state: 'cancelled', error: CANCELLED, issues }
+    if (error.code === 'NOT_FOUND') return { state: 'cancelled', error: TABLE_DELETED, issues }
     // A conflict means that the fields were changed during the import. The file may still fit, so the import is tried again.
     if (REFUSALS.has(error.code) || (error.code === 'CONFLICT' && attempts >= ATTEMPTS_AFTER_CHANGES))
       return { state: 'refused', error: error.message, issues }
@@ -121,14 +132,29 @@ function refusalOf(error: unknown, attempts: number): ImportEnd | undefined {
   return { state: 'failed', error: `The import failed ${attempts} times`, issues: [] }
 }
 
-/** Ends the import, and removes a table that was created for it, unless somebody has put records into it. */
-async function giveUp(context: Context, { id, table_id, is_new_table }: ImportRow, refusal: ImportEnd): Promise<void> {
+type Ended = Pick<ImportRow, 'id' | 'table_id' | 'is_new_table' | 'storage_key'>
+
+/**
+ * Ends the import, and removes a table that was created for it, unless somebody has put records into it.
+ * @returns false if the import has ended before
+ */
+function giveUp(context: Context, { id, table_id, is_new_table }: Ended, refusal: ImportEnd): Promise<boolean> {
   const { db, transaction } = context
-  await transaction(async () => {
-    if (!(await storeRefusal(db, id, refusal)) || !is_new_table || refusal.state === 'cancelled') return
+  return transaction(async () => {
+    if (!(await storeRefusal(db, id, refusal))) return false
+    if (!is_new_table || refusal.error === TABLE_DELETED) return true
     const [used] = await db.read(sql`select 1 from ${recordsOf(table_id)} limit 1`)
     if (!used) await remove(context, { id: table_id })
+    return true
   })
+}
+
+/** Ends the import without records. Its job finds that out at its end. @returns false if the import is over */
+export async function cancelImport(context: Context, id: number): Promise<boolean> {
+  const row = await readImport(context, id)
+  if (!row || !(await giveUp(context, row, { state: 'cancelled', error: 'The job was cancelled', issues: [] }))) return false
+  await context.storage.remove(row.storage_key)
+  return true
 }
 
 /** Sends the jobs of imports that may be lost once more. A schedule calls it. */

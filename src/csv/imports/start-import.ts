@@ -7,15 +7,15 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { AppError, badCells, badInput, conflict } from '../../platform/errors.ts'
 import type { ReceivedBytes } from '../../platform/stored-files/received-bytes.ts'
-import { newFields } from '../../tables/fields/new-fields.ts'
-import { type Field, fieldOf, MAX_FIELDS, type NewField } from '../../tables/schema.ts'
+import { type Field, fieldOf, MAX_FIELDS } from '../../tables/schema.ts'
 import { create } from '../../tables/service.ts'
 import { freeName, Guess, type GuessedColumn } from '../guess.ts'
 import type { Encoding } from '../reading/encodings.ts'
 import { type ReadFile, readFile } from '../reading/reader.ts'
 import { dateFormOf, type Reading } from '../reading/reading.ts'
-import type { GuessedTable, StartedTable } from '../schema.ts'
+import type { Correction, GuessedTable, StartedTable } from '../schema.ts'
 import type { SheetColumns } from '../workbooks/sheet-csv.ts'
+import { checkCorrected, correctedColumns, fieldsOfColumns } from './corrections.ts'
 import { insertImport, type NewImport, requireFewImports } from './import-row.ts'
 import { runImport } from './run-import.ts'
 
@@ -30,6 +30,10 @@ export interface NamedFile {
   reading: Reading
   /** The name that the request gives the table. It must be free. */
   title: string | undefined
+  /** What the request says of single fields. */
+  corrections: readonly Correction[]
+  /** How many cells of each field a dry run shows. */
+  samples: number | undefined
 }
 
 /** Sends a job that imports the file in storage. @throws AppError 409 when the account has too many unfinished imports */
@@ -63,7 +67,7 @@ async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 
  * @throws AppError 400 for a file that an import would refuse, or without rows; 409 for a title that is taken
  */
 export async function importTable(context: Context, space: SpaceRef, file: NamedFile): Promise<StartedTable> {
-  const { columns, rows, separator } = await guess(context, file)
+  const { columns, rows, separator } = await guess(context, space, file)
   const reading = { ...file.reading, separator }
   const fields = columns.filter((field) => field !== null)
   await file.csv.keep(context.storage)
@@ -84,18 +88,18 @@ export async function importTable(context: Context, space: SpaceRef, file: Named
 
 /** What `importTable` would create. @throws AppError as `importTable` */
 export async function guessTable(context: Context, space: SpaceRef, file: NamedFile): Promise<GuessedTable> {
-  const { columns, dateForms, rows, separator, encoding, widths } = await guess(context, file)
-  const { fields } = newFields(
-    columns.filter((field): field is NewField => field !== null),
-    new Set(),
-  )
+  const { columns, dateForms, rows, separator, encoding, widths, samples } = await guess(context, space, file)
+  const fields = fieldsOfColumns(columns)
   const name = file.title ?? (await freeTitle(context, space))
   const present = await takenTitles(context, space)
   if (present.has(name.toLowerCase())) throw conflict('This name is taken')
   const own = ownFields({ fields } as TableDef).map(proposed)
-  const used = dateForms.filter((_, index) => columns[index])
+  const ofFields = <T>(ofColumns: readonly T[]) => ofColumns.filter((_, index) => columns[index])
+  const used = ofFields(dateForms)
   const formats = own.flatMap(({ id }, index) => (used[index] === undefined ? [] : { field: id, form: used[index] }))
-  const guessed = { name, rows, fields: own, formats, filled: widths.filled, cut: widths.cut }
+  const values = ofFields(samples)
+  const shown = file.samples === undefined ? {} : { samples: own.map(({ id }, index) => ({ field: id, values: values[index] ?? [] })) }
+  const guessed = { name, rows, fields: own, formats, ...shown, filled: widths.filled, cut: widths.cut }
   return file.sheetColumns ? guessed : { ...guessed, separator, encoding }
 }
 
@@ -105,10 +109,34 @@ function proposed(field: FieldDef): Field {
   return properties
 }
 
-/** Reads the whole file, because a later row may show that a column has other values than the first ones. */
-async function guess({ storage, signal }: Context, { csv, sheetColumns, reading }: NamedFile): Promise<GuessedFile> {
+/** What is guessed of the file, with the corrections of the request. @throws AppError 400 for one that the cells do not fit */
+async function guess(context: Context, space: SpaceRef, file: NamedFile): Promise<GuessedFile> {
+  const guessed = await readGuess(context, file)
+  const corrected = correctedColumns(guessed.columns, file.corrections)
+  const count = corrected.filter((field) => field !== null).length
+  if (count > MAX_FIELDS) throw new AppError('BAD_REQUEST', `The file has ${count} columns; a table has at most ${MAX_FIELDS} fields`)
+  if (!corrected.some((field, at) => field && field.type !== guessed.columns[at]?.type)) return { ...guessed, columns: corrected }
+  const bytes = await stored(context, file)
+  try {
+    const { separator } = guessed
+    const { rows } = await readFile(bytes, { ...file.reading, separator, maxBytes: Number.POSITIVE_INFINITY })
+    const read = { rows, separator, dateForm: dateFormOf(file.reading), guessed: guessed.columns }
+    return { ...guessed, columns: await checkCorrected(context, space, corrected, read) }
+  } finally {
+    bytes.destroy()
+  }
+}
+
+async function stored({ storage }: Context, { csv }: NamedFile) {
   const bytes = await storage.read(csv.key)
   if (!bytes) throw new Error(`${csv.key} is not in storage any more`)
+  return bytes
+}
+
+/** Reads the whole file, because a later row may show that a column has other values than the first ones. */
+async function readGuess(context: Context, file: NamedFile): Promise<GuessedFile> {
+  const { sheetColumns, reading, samples } = file
+  const bytes = await stored(context, file)
   let found: Guess | undefined
   try {
     const { rows: chunks, separator, encoding } = await readFile(bytes, { ...reading, maxBytes: Number.POSITIVE_INFINITY })
@@ -117,8 +145,8 @@ async function guess({ storage, signal }: Context, { csv, sheetColumns, reading 
     if (sheetColumns && dateForm?.read('2026-01-02') === '2026-02-01')
       throw badInput('date_format', 'cannot be told from the dates of a workbook')
     for await (const rows of chunks) {
-      signal.throwIfAborted()
-      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), { separator, dateForm }, sheetColumns)
+      context.signal.throwIfAborted()
+      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), { separator, dateForm, samples }, sheetColumns)
       found.add(rows)
     }
     if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
@@ -133,6 +161,8 @@ interface GuessedFile extends Pick<ReadFile, 'separator'>, Pick<Guess, 'rows' | 
   columns: GuessedColumn[]
   /** The forms of dates by column. */
   dateForms: (string | undefined)[]
+  /** The first different cells by column. */
+  samples: string[][]
 }
 
 /** @throws AppError 400 for a header in which no import would find columns */
@@ -143,15 +173,13 @@ function headerOf(header: string[]): string[] {
   return header
 }
 
-function judged(found: Guess): Pick<GuessedFile, 'columns' | 'dateForms' | 'rows' | 'widths'> {
+function judged(found: Guess): Pick<GuessedFile, 'columns' | 'dateForms' | 'rows' | 'widths' | 'samples'> {
   if (found.issues.length) throw badCells(found.issues)
   const columns = found.columns()
-  const count = columns.filter((field) => field !== null).length
-  if (!count) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
+  if (!columns.some((field) => field)) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
   if (!found.rows)
     throw new AppError('BAD_REQUEST', 'The file has a header and no rows, from which the types of its fields could be guessed')
-  if (count > MAX_FIELDS) throw new AppError('BAD_REQUEST', `The file has ${count} columns; a table has at most ${MAX_FIELDS} fields`)
-  return { columns, dateForms: found.dateForms(), rows: found.rows, widths: found.widths }
+  return { columns, dateForms: found.dateForms(), rows: found.rows, widths: found.widths, samples: found.samples() }
 }
 
 const freeTitle = async (context: Context, space: SpaceRef) => freeName(UNNAMED, await takenTitles(context, space))
