@@ -25,6 +25,29 @@ test('a cache of the caller may keep a file for five minutes, for the same crede
   expect(fromPage.headers.get('vary')).toBe('Origin, Authorization, Cookie')
 })
 
+test('a page of another origin reads the name of a download, and the id of a change', async () => {
+  const account = await app.account()
+  const { path, records } = await makeTable(app, account, { records: [{ name: 'Acme' }] })
+  const by = { authorization: `Bearer ${account.keys.account}`, origin: 'https://app.example.com' }
+  const answers: [header: string, Response][] = [
+    ['content-disposition', await fetch(`${app.url}${path}/export.csv`, { headers: by })],
+    [
+      'x-change-id',
+      await fetch(`${app.url}${path}/record/${records[0]}/update`, {
+        method: 'POST',
+        headers: { ...by, 'content-type': 'application/json' },
+        body: JSON.stringify({ data: { name: 'Beta' } }),
+      }),
+    ],
+  ]
+  for (const [header, { headers, body }] of answers) {
+    await body?.cancel()
+    expect(headers.get('access-control-allow-origin')).toBe(by.origin)
+    expect([header, headers.get('access-control-expose-headers')?.split(', ')]).toEqual([header, expect.arrayContaining([header])])
+    expect(headers.has(header)).toBe(true)
+  }
+})
+
 test('no answer but the bytes is kept or saved: neither a refusal nor an unsatisfiable range', async () => {
   const account = await app.account()
   const url = await upload(account, '0123456789')

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { byteRange } from '../src/files/downloads/byte-range.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
+import { purgeDue } from '../src/records/deleted/purge.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { fileSupport } from './support/files.ts'
 import { everyType } from './support/tables.ts'
@@ -255,6 +257,11 @@ describe('the clean-up', () => {
     expect((await as.get(`/api/file/${kept.path}`)).body).toBe('kept')
     await as.post(`${record.table.path}/record/${copy.body.id}/delete`)
     await sweepAfter(31 * 24)
+    expect(await there()).toEqual([false, true, true, false])
+    app.setClock(new Date(Date.now() + 31 * 86_400_000))
+    await purgeDue(systemContext(app.deps))
+    app.setClock(null)
+    await sweepAfter(33 * 24)
     expect(await there()).toEqual([false, false, false, false])
   })
 

@@ -46,7 +46,7 @@ test('an account has at most twenty exports open, and may begin another when one
   const table = { id, name: 'Table', space_id: account.space, account_id: account.id, version: 1, role: 'admin' as const }
   const system = systemContext(app.deps)
   const context = { ...system, actor: { ...system.actor, accountId: account.id } }
-  const open = await Promise.all(Array.from({ length: 20 }, () => writeExport(context, table, undefined, async () => {})))
+  const open = await Promise.all(Array.from({ length: 20 }, () => writeExport(context, table, {}, async () => {})))
   const refused = await app.as(account.viewer).get(`/api/table/${id}/export.csv`)
   expect([refused.status, refused.body.message, refused.headers.get('retry-after')]).toEqual([
     ...[503, 'The account has 20 exports open; retry', '5'],

@@ -35,7 +35,7 @@ const fileOf = (path: string, size = png.length, type = 'image/png'): ReadableFi
     was_held: true,
     is_shared: false,
   },
-  ...{ table_id: 1, space_id: 1, task_id: null, member_role: null, is_on_task: false },
+  ...{ table_id: 1, space_id: 1, task_id: null, member_role: null, is_on_task: false, is_of_deleted: false },
 })
 
 /** Thumbnails of files whose bytes the test gives. A file that it does not name is a small image. */

@@ -266,6 +266,8 @@ describe('the bytes of a file', () => {
     [`attachment; filename="a \\"b\\".txt"`, 'a "b".txt'],
     ['attachment; filename=plain.txt', 'plain.txt'],
     ['ATTACHMENT ; FileName = "a.txt" ;', 'a.txt'],
+    ['attachment; filename=two words.txt; size=5', 'two words.txt'],
+    [`attachment; filename*=UTF-8''it's.txt`, "it's.txt"],
     [`inline; filename="x"; filename*=UTF-8'en'na%C3%AFve.txt`, 'naïve.txt'],
     [`attachment; filename*=iso-8859-1''na%EFve.txt`, 'naïve.txt'],
     [`attachment; filename="${Buffer.from('größe.txt').toString('latin1')}"`, 'größe.txt'],
@@ -279,7 +281,9 @@ describe('the bytes of a file', () => {
     [{ 'content-disposition': 'attachment' }, 'name: is required, in Content-Disposition (filename) or as ?name='],
     [{ 'content-disposition': 'attachment; filename="a' }, 'Content-Disposition: cannot be read'],
     [{ 'content-disposition': `attachment; filename*=UTF-8''a%ZZ` }, 'Content-Disposition: cannot be read'],
+    [{ 'content-disposition': `attachment; filename*=UTF-8''na%EFve.txt` }, 'Content-Disposition: cannot be read'],
     [{ 'content-disposition': `attachment; filename*=utf-7''a` }, 'Content-Disposition: cannot be read'],
+    [{ 'content-disposition': 'attachment; filename*0=a.txt' }, 'name: is required, in Content-Disposition (filename) or as ?name='],
     [{ 'content-disposition': `attachment; filename*=UTF-8''a%00b` }, 'name: must not contain NUL'],
   ])('are refused with %j', async (headers, message) => {
     await shared

@@ -9,7 +9,10 @@ export const docs = operationDocs('Files', {
   create: {
     summary: 'Add a file to a field',
     description: 'Appends the file to the field and returns all files of the field. A file can have at most 50 MB.',
-    example: { input: { field_id: 'documents', name: file.name, type: file.type, data: 'aGVsbG8=' }, output: { rows: [file] } },
+    example: {
+      input: { field_id: 'documents', name: file.name, type: file.type, data: 'aGVsbG8=' },
+      output: { rows: [file], change_id: 5012 },
+    },
   },
 
   get: {
@@ -29,7 +32,7 @@ export const docs = operationDocs('Files', {
     description:
       'Returns the files that are left in the field. The file is not served any more; an admin of the space can restore it until it is ' +
       'deleted for good, 30 days later by default.',
-    example: { input: { field_id: 'documents', path: file.path }, output: { rows: [] } },
+    example: { input: { field_id: 'documents', path: file.path }, output: { rows: [], change_id: 5012 } },
   },
 
   dropped: {
@@ -72,7 +75,7 @@ export const docs = operationDocs('Files', {
     description:
       'Appends the file to the cell or the task that it was removed from, and returns it. Requires an admin of the space. A field that ' +
       'was created again with the same id counts as the place of its files.',
-    example: { input: { path: file.path }, output: file },
+    example: { input: { path: file.path }, output: { ...file, change_id: 5012 } },
     errors: { 404: 'File not found', 409: 'Its place is gone' },
   },
 })

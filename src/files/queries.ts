@@ -23,6 +23,8 @@ export interface ReadableFile extends FileEntry {
   /** True once something has used the file. */
   was_held: boolean
   is_shared: boolean | null
+  /** True if its record is deleted, and keeps the file in case it is restored. */
+  is_of_deleted: boolean
 }
 
 /** Returns the account's file with this path; undefined if it does not exist or its task, table or space is deleted. */
@@ -40,7 +42,9 @@ export async function findReadable(
         k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
           or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId}))
           -- Who staged a file looks at it before the task is made.
-          or f.staged_session_id is not null and f.created_by = ${actor.userId} as is_on_task
+          or f.staged_session_id is not null and f.created_by = ${actor.userId} as is_on_task,
+        f.task_id is null and exists (
+          select from deleted_records d where d.table_id = f.table_id and d.record_id = f.record_id) as is_of_deleted
       from stored_files f
       left join tasks k on k.id = f.task_id
       left join spaces s on s.id = coalesce(k.space_id, f.space_id)

@@ -35,18 +35,20 @@ export async function requireReadable(db: Database, actor: Actor, path: string, 
 }
 
 /**
- * Whether the file cannot be read any more. A dropped file is gone at once; a new upload can be read as long as its record exists.
+ * Whether the file cannot be read any more. A dropped file is gone at once, as is one of a deleted record; a new upload can be read as
+ * long as its record exists.
  * @param role the role of a caller who asks for dropped files, or null: admins of a space may read files that they may restore
  */
 async function isGone(db: Database, file: ReadableFile, role: Role | null): Promise<boolean> {
-  if (file.dropped_at === null) return false
+  const isUsed = async () => (await holdersOf(db, [file], { isLive: true })).has(file.path)
+  if (file.dropped_at === null) return file.is_of_deleted && (file.is_shared === false || !(await isUsed()))
   if (file.was_held) {
     if (file.space_id !== null && role === 'admin') return false
     // The previous release, which may run beside this one, drops a file even if something else refers to it.
-    return file.is_shared === false || !(await holdersOf(db, [file])).has(file.path)
+    return file.is_shared === false || !(await isUsed())
   }
   if (file.table_id === null || file.task_id !== null || (await hasRecord(db, file.path, file.table_id))) return false
-  return !(await holdersOf(db, [file])).has(file.path)
+  return !(await isUsed())
 }
 
 /** A link to the bytes in the storage, with the headers of a download; null if it has no links, or the bytes are about to be moved. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Id, Instant, limit, Offset } from '../platform/http/procedures/schemas.ts'
+import { ChangeId } from '../records/schema.ts'
 import { uploadName } from './file-names.ts'
 import { isMediaType } from './media-types.ts'
 
@@ -9,7 +10,7 @@ export const MAX_UPLOAD_BYTES = 50 * MB
 
 export const File = z
   .object({
-    name: z.string(),
+    name: z.string().meta({ description: 'The name for people, with its extension.' }),
     path: z.string().meta({ description: 'Identifies the file; GET /api/file/{path} returns its bytes.' }),
     size: z.int().meta({ description: 'In bytes.' }),
     type: z.string().meta({ description: 'The media type.' }),
@@ -39,18 +40,23 @@ const FileName = z
       'name that is left.',
   })
 
-export const Upload = z.strictObject({
-  name: FileName,
-  type: z
-    .string()
-    .refine((type) => type === '' || isMediaType(type), 'must be a media type, such as image/png')
-    .nullish()
-    .meta({ description: 'The media type, with or without parameters. By default application/octet-stream.' }),
-  data: z.string().meta({ description: 'The bytes as base64, at most 50 MB after decoding.' }),
-})
+export const Upload = z
+  .strictObject({
+    name: FileName,
+    type: z
+      .string()
+      .refine((type) => type === '' || isMediaType(type), 'must be a media type, such as image/png')
+      .nullish()
+      .meta({ description: 'The media type, with or without parameters. By default application/octet-stream.' }),
+    data: z.string().meta({ description: 'The bytes as base64, at most 50 MB after decoding.' }),
+  })
+  .meta({ id: 'FileUpload', description: 'A file to store.' })
 export type Upload = z.infer<typeof Upload>
 
-export const FieldUpload = Upload.extend({ field_id: z.string() })
+export const FieldUpload = Upload.extend({ field_id: z.string().meta({ description: 'The field of type file that gets it.' }) }).meta({
+  id: 'FieldFileUpload',
+  description: 'A file to add to a field of a record.',
+})
 export type FieldUpload = z.infer<typeof FieldUpload>
 
 export const FileData = z
@@ -62,14 +68,19 @@ export const FileData = z
 export type FileData = z.infer<typeof FileData>
 
 /** A file of a record's cell. */
-export const FileRef = z.strictObject({ field_id: z.string(), path: z.string() })
+export const FileRef = z
+  .strictObject({
+    field_id: z.string().meta({ description: 'The field of type file that has it.' }),
+    path: z.string().meta({ description: 'The `path` of the file, as the record shows it.' }),
+  })
+  .meta({ id: 'FileRef', description: 'A file of a record.' })
 export type FileRef = z.infer<typeof FileRef>
 
 export const DroppedFile = z
   .object({
     ...File.pick({ path: true, name: true, size: true, type: true }).shape,
-    table_id: Id.nullable(),
-    record_id: Id.nullable(),
+    table_id: Id.nullable().meta({ description: 'The table of the record that had the file, or of the record of its task.' }),
+    record_id: Id.nullable().meta({ description: 'The record that had the file, or whose comment, mail or task had it.' }),
     task_id: Id.nullable().meta({ description: 'The task that had the file, itself or in a comment; null for a file of a record.' }),
     field_id: z
       .string()
@@ -83,4 +94,12 @@ export type DroppedFile = z.infer<typeof DroppedFile>
 
 export const DroppedQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
 
-export const FileRestore = z.strictObject({ path: z.string() })
+export const FileRestore = z
+  .strictObject({ path: z.string().meta({ description: 'The `path` of the file in the list of dropped files.' }) })
+  .meta({ id: 'FileRestore', description: 'A dropped file to bring back.' })
+
+export const RestoredFile = File.extend({ change_id: ChangeId }).meta({
+  id: 'RestoredFile',
+  description: 'A file that is in use again. Putting it back into a record is a change of the record, and into a task is none.',
+})
+export type RestoredFile = z.infer<typeof RestoredFile>

@@ -9,6 +9,7 @@ import { newPath, STAGED_PREFIX, taskPrefix } from '../platform/stored-files/pat
 import { ReceivedBytes } from '../platform/stored-files/received-bytes.ts'
 import { type FileEntry, type FilePlace, insertFile, type NewFileRow, type StagingToken } from '../platform/stored-files/rows.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
+import type { ChangedList } from '../records/schema.ts'
 import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
 import { type FieldUpload, type File, type FileRef, MAX_UPLOAD_BYTES, type StagedFile, type Upload } from './schema.ts'
@@ -25,7 +26,7 @@ type AnyNewFile = NewFile<Uint8Array | FilePart | ReceivedBytes>
 
 /**
  * Stores a file in a record's field.
- * @returns the field's whole list
+ * @returns the field's whole list, with the id of the change
  * @throws AppError 400 for invalid base64, a file that is too large, and a field that is not a file field; 403 for a field that only
  * admins write
  */
@@ -35,7 +36,7 @@ export async function addToField(
   record: RecordRef,
   { field_id, ...upload }: FieldUpload,
   received?: ReceivedBytes,
-): Promise<File[]> {
+): Promise<ChangedList<File>> {
   await requireFileField(context, table, field_id)
   const file = await stage(context, placeOf(table, record), fileOf(upload, received))
   return changeFiles(context, table, record, field_id, (files) => [...files, file])
@@ -46,7 +47,12 @@ export async function addToField(
  * @returns the field's whole list
  * @throws AppError 404 if the field does not contain the file
  */
-export async function removeFromField(context: Context, table: TableRef, record: RecordRef, { field_id, path }: FileRef): Promise<File[]> {
+export async function removeFromField(
+  context: Context,
+  table: TableRef,
+  record: RecordRef,
+  { field_id, path }: FileRef,
+): Promise<ChangedList<File>> {
   return changeFiles(context, table, record, field_id, (files) => {
     const kept = files.filter((file) => file.path !== path)
     if (kept.length === files.length) throw notFound('File')

@@ -45,7 +45,10 @@ export interface RestorableFile extends FileEntry {
   is_dropped: boolean
 }
 
-/** Returns the account's file with the path, unless it was dropped before the instant, was never used, or its table or space is deleted. */
+/**
+ * Returns the account's file with the path, unless it was dropped before the instant, was never used, or its table or space is deleted. A
+ * file that a deleted record keeps is not found either.
+ */
 export async function findRestorable(
   db: Database,
   path: string,
@@ -59,6 +62,8 @@ export async function findRestorable(
     join spaces s on s.id = coalesce(k.space_id, f.space_id) and s.deleted_at is null
     left join space_members m on m.space_id = s.id and m.user_id = ${actor.userId}
     where f.path = ${path} and f.account_id = ${actor.accountId} and t.deleted_at is null
-      and (f.dropped_at is null or f.was_held and f.dropped_at > ${formatInstant(since)}::timestamp)`)
+      and (f.dropped_at is null or f.was_held and f.dropped_at > ${formatInstant(since)}::timestamp)
+      and (f.dropped_at is not null or f.is_shared is distinct from false or not exists (
+        select from deleted_records r where f.task_id is null and r.table_id = f.table_id and r.record_id = f.record_id))`)
   return file
 }
