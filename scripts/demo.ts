@@ -2,12 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { DUE_VIEW } from '../src/demo/views.ts'
+import { demoLines, mailAddress, openMailLines } from '../src/demo/welcome.ts'
 import { catcherToken } from '../src/email/catcher/access.ts'
 import { newHexToken } from '../src/platform/secrets/secrets.ts'
 import { readSettings } from '../src/settings.ts'
 import { asksForHelp, findService, runScript, ScriptError } from './runtime.ts'
 
-const USAGE = 'npm run demo     walk the main job over HTTP, on the demo account of the service that runs'
+const USAGE = `npm run demo             walk the main job over HTTP, on the demo account of the service that runs
+npm run demo -- --who    show the addresses of the service, and the passwords and keys of the demo account`
 
 // Polling until the timeout takes less than half of the default requests per minute of a personal key.
 const POLL_MS = 250
@@ -36,7 +38,8 @@ interface CaughtMail {
 await runScript(async () => {
   const args = process.argv.slice(2)
   if (asksForHelp(args)) return console.log(USAGE)
-  if (args.length) throw new ScriptError(`Unexpected argument '${args[0]}'; npm run demo takes none`)
+  const unknown = args.find((arg) => arg !== '--who')
+  if (unknown !== undefined) throw new ScriptError(`Unexpected argument '${unknown}': npm run demo takes --who, or none`)
   const settings = readSettings()
   const { baseUrl } = findService(settings)
   await requireService(baseUrl)
@@ -45,7 +48,14 @@ await runScript(async () => {
     throw new ScriptError(
       `${loginFile(settings.dataDir)} is missing: npm run demo uses the demo account, which the first npm start makes without DATABASE_URL`,
     )
-  await walk(baseUrl, login, catcherToken(settings))
+  if (!args.length) return walk(baseUrl, login, catcherToken(settings))
+  const mail = mailAddress(settings, baseUrl)
+  const lines = [
+    `Gridpost listens on ${baseUrl}; mail is caught at ${mail}`,
+    ...openMailLines(settings),
+    ...demoLines(settings, login, baseUrl),
+  ]
+  console.log(lines.join('\n'))
 })
 
 async function requireService(baseUrl: string): Promise<void> {
@@ -54,10 +64,10 @@ async function requireService(baseUrl: string): Promise<void> {
   const checks = (await ready.json().catch(() => null)) as { ok?: unknown; database?: unknown } | null
   if (typeof checks?.database !== 'boolean') throw new ScriptError(`What answers at ${baseUrl} is no Gridpost: set PORT to its port`)
   if (checks.ok !== true) throw new ScriptError(`The service at ${baseUrl} is not ready: ${baseUrl}/readyz says what is missing`)
-  seen(`a service that is ready at ${baseUrl}`)
 }
 
 async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin, mailToken: string): Promise<void> {
+  seen(`a service that is ready at ${baseUrl}`)
   const { get, post } = caller(baseUrl, { authorization: `Bearer ${keys.personal}` })
 
   step('Sign in')

@@ -13,6 +13,13 @@ const rowsOf = <T extends Row>(name: string): T[] =>
 
 const text = (name: string): NewField => ({ name, type: 'text' })
 const number = (name: string, decimals: number): NewField => ({ name, type: 'number', decimals })
+/** A select with the options and their colors. */
+const colored = (name: string, colors: NonNullable<NewField['colors']>): NewField => ({
+  name,
+  type: 'select',
+  options: Object.keys(colors),
+  colors,
+})
 /** The titles in the rows, each once, in alphabetical order. */
 const optionsOf = (rows: Row[], column: string) =>
   [...new Set(rows.flatMap((row) => (row[column] as string | string[] | null) ?? []))].sort()
@@ -47,7 +54,7 @@ export function cities(countryTable: number, countryIds: DemoRecordIds): { table
     fields: [
       { ...text('Name'), required: true },
       { name: 'Country', type: 'lookup', table: countryTable },
-      { name: 'Kind', type: 'select', options: ['Capital', 'Seat of government', 'Regional capital', 'City'] },
+      colored('Kind', { Capital: 'purple', 'Seat of government': 'indigo', 'Regional capital': 'blue', City: 'gray' }),
       number('Population', 0),
       number('Latitude', 5),
       number('Longitude', 5),
@@ -103,7 +110,7 @@ export function contacts(
       { name: 'Country', type: 'lookup', table: lookups.countryTable },
       { name: 'City', type: 'lookup', table: lookups.cityTable },
       { name: 'Markets', type: 'multi_lookup', table: lookups.countryTable },
-      { name: 'Stage', type: 'select', options: ['Lead', 'Qualified', 'Negotiation', 'Won', 'Lost'] },
+      colored('Stage', { Lead: 'gray', Qualified: 'blue', Negotiation: 'yellow', Won: 'green', Lost: 'red' }),
       number('Value', 2),
       { name: 'Owner', type: 'user' },
       { name: 'Next contact', type: 'date' },
