@@ -1,6 +1,6 @@
 /** Finds paths in documents and in lists of files, and documents named in comments, that do not exist. */
 import { dirname, normalize } from 'node:path'
-import type { Finding } from './house-rules.ts'
+import type { Finding } from './tree-rules.ts'
 
 /** `[text](path#part)`, except for addresses and for parts of the same page. */
 const LINK = /\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)]*)?\)/g
