@@ -1,4 +1,4 @@
-/** Migrations by hand: `npm run migrate -- new <name> | deploy | status | check` (docs/operations.md). */
+/** Migrations by hand: `npm run migrate -- new <name> | deploy | status | check` (docs/upgrades.md). */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ async function deployAll(): Promise<void> {
   // Loaded only here: the queues come with all parts of the service.
   const [{ queues }, { queueSchema }] = await Promise.all([import('../src/background.ts'), import('../src/platform/jobs/queue-schema.ts')])
   await onOwnDatabase(async (connection) => {
-    const applied = await deploy(connection, { prepare: queueSchema(queues), log: console.log })
+    const applied = await deploy(connection, { prepare: queueSchema(queues), progress: console.log })
     console.log(applied.length ? `${applied.length} applied.` : 'Nothing to apply.')
   })
 }
@@ -90,7 +90,7 @@ async function checkDrift(): Promise<void> {
 async function onOwnDatabase(use: (connection: pg.ClientConfig) => Promise<void>): Promise<void> {
   const { databaseUrl, dataDir } = readSettings()
   if (databaseUrl) return use({ connectionString: databaseUrl })
-  const postgres = await openEmbeddedPostgres({ dataDir, log: console.error })
+  const postgres = await openEmbeddedPostgres({ dataDir, log: console.error, progress: console.error })
   try {
     await use(postgres.connection)
   } finally {

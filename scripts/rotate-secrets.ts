@@ -1,6 +1,6 @@
 /** `npm run admin -- rotate-secrets`: encrypts everything stored with the current SECRET_KEY, and says when a previous key may go. */
 import { sealedDkimKeys } from '../src/email/authenticity/dkim-keys.ts'
-import { sealedTokens } from '../src/email/composing/secret-tokens.ts'
+import { sealedTokens, sealedTokensAside } from '../src/email/composing/secret-tokens.ts'
 import { sealedPasswords } from '../src/email/smtp/stored-server.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { sealedAnswers } from '../src/platform/http/procedures/idempotency.ts'
@@ -10,8 +10,10 @@ import { fingerprintOf } from '../src/platform/secrets/secrets.ts'
 import { addDays } from '../src/platform/time/time.ts'
 import type { SecretKeys } from '../src/settings.ts'
 
-/** Every encrypted column. A test compares the list with prisma/schema.prisma. */
-export const SEALED_COLUMNS: readonly SealedColumn[] = [sealedPasswords, sealedDkimKeys, sealedTokens, sealedAnswers]
+/** Every encrypted column. A test compares the list with prisma/schema.prisma, and with the rows that are moved aside with deleted records. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  ...[sealedPasswords, sealedDkimKeys, sealedTokens, sealedTokensAside, sealedAnswers],
+]
 
 /** Links to unsubscribe are signed, and must work for 30 days after the mail was sent (CAN-SPAM Act, 16 CFR 316). */
 const LINKS_LIVE_DAYS = 30

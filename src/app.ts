@@ -5,6 +5,8 @@ import fastifyCookie from '@fastify/cookie'
 import fastifyCors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { noteSessionUse, SESSION_COOKIE, sessionSeconds } from './auth/sessions.ts'
+import { mountConsole } from './console/routes.ts'
+import { mountDocs } from './docs/routes.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
 import { authenticate } from './platform/access/authenticate.ts'
@@ -20,14 +22,14 @@ import { protectFromOverload } from './platform/http/load/overload.ts'
 import { limitPipelining } from './platform/http/load/pipelining.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/load/slow-clients.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
-import { mountDocs } from './platform/http/openapi/docs-page.ts'
 import { type RefuseMethod, watchMethods } from './platform/http/other-methods.ts'
 import { type Application, type Cookies, HttpRequest } from './platform/http/procedures/http-request.ts'
 import { answerPositions, POSITION_HEADER } from './platform/http/procedures/read-your-writes.ts'
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/procedures/request-context.ts'
-import { mountRest } from './platform/http/procedures/rest.ts'
+import { mountRest, restProcedures } from './platform/http/procedures/rest.ts'
 import { callsIn, mountRpc, RPC_BODY_LIMIT } from './platform/http/procedures/rpc.ts'
 import { logOnDemand } from './platform/http/request-log.ts'
+import { mountSecurityTxt } from './platform/http/security-txt.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { perProcess } from './platform/processes/per-process.ts'
 import { appRouter, mountRoutes } from './router.ts'
@@ -62,14 +64,17 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
-  answerUnknownPaths(app, watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : []))
+  const refuseMethod = watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : [])
+  mountConsole(app, { publicUrl: deps.publicUrl })
+  answerUnknownPaths(app, refuseMethod)
   protectFromOverload(app, { metrics: deps.metrics, remembered: deps.rememberedAccess, callsIn })
   mountRpc(app, appRouter, (request) => request.context)
   mountRest(app, appRouter, (request) => request.context)
   await app.register(async (scope) => mountRoutes(scope, deps))
   mountHealth(app, deps)
   mountMetrics(app, deps, requireMetricsToken(deps))
-  mountDocs(app)
+  mountSecurityTxt(app, deps)
+  mountDocs(app, { publicUrl: deps.publicUrl, procedures: restProcedures(appRouter) })
   return app
 }
 
@@ -172,6 +177,8 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
       'x-request-id',
       'x-ignored',
       'x-unknown-options',
+      'x-change-id',
+      'content-disposition',
       'etag',
       'idempotent-replayed',
       POSITION_HEADER,

@@ -5,13 +5,14 @@ import { queues } from './background.ts'
 import { commentCascade } from './comments/service.ts'
 import { conversionCascade } from './conversions/field-guard.ts'
 import { emailMetrics } from './email/metrics.ts'
-import { mailCascade } from './email/service.ts'
+import { mailCascade } from './email/outbound/deleted-records.ts'
 import { openFeed } from './events/feed.ts'
 import { announceEvents } from './events/log.ts'
 import { eventMetrics } from './events/metrics.ts'
 import { fileCascade } from './files/dropped/cascade.ts'
 import { fileMetrics } from './files/metrics.ts'
 import { indexMetrics } from './indexes/metrics.ts'
+import { notificationCascade } from './notifications/service.ts'
 import { RememberedAccess } from './platform/access/remembered-access.ts'
 import { keepSweepingTemporaryFiles } from './platform/bytes/temporary-files.ts'
 import type { Deps } from './platform/context.ts'
@@ -34,17 +35,28 @@ import { openJobs } from './platform/jobs/queue.ts'
 import { queueSchema } from './platform/jobs/queue-schema.ts'
 import { openMailer } from './platform/mail/mailer.ts'
 import { type Metric, type Metrics, openMetrics } from './platform/metrics/metrics.ts'
+import { logProgress } from './platform/processes/log.ts'
 import { perProcess } from './platform/processes/per-process.ts'
 import { recordSecretKey } from './platform/secrets/secret-key-uses.ts'
 import { openStorage } from './platform/storage/open-storage.ts'
 import { isTracing } from './platform/tracing/tracing.ts'
+import { recordCascade } from './records/deleted/purge.ts'
 import type { Settings } from './settings.ts'
 import type { Cascade } from './tables/cascade.ts'
 import { taskCascade } from './tasks/deletion.ts'
 import { viewCascade } from './views/field-use.ts'
 
-/** The effects of deleted records and changed fields on each feature. Files come after comments, whose references must be deleted first. */
-const cascades: readonly Cascade[] = [conversionCascade, viewCascade, commentCascade, fileCascade, taskCascade, mailCascade]
+/** The effects of deleted and restored records and of changed fields on each feature. */
+const cascades: readonly Cascade[] = [
+  conversionCascade,
+  viewCascade,
+  recordCascade,
+  notificationCascade,
+  commentCascade,
+  fileCascade,
+  taskCascade,
+  mailCascade,
+]
 
 /** Everything that /metrics shows. */
 const allMetrics: readonly Metric[] = [
@@ -104,7 +116,7 @@ export async function openDeps(
     const connection = await connectionOf(settings, () => postgres ?? openPostgres(settings, log), closers)
     const onError = (error: unknown) => log.error({ err: error }, 'temporary files not removed')
     closers.push(await keepSweepingTemporaryFiles(settings.dataDir, { onError }))
-    await deploy(connection, { prepare: queueSchema(queues), log: (message) => log.info(message) })
+    await deploy(connection, { prepare: queueSchema(queues), progress: (step) => logProgress(log, step) })
     const metrics = openMetrics(allMetrics)
     const [size, observe] = [perProcess(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
     const silentMs = overrides.databaseSilentMs
@@ -129,7 +141,9 @@ export async function openDeps(
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
     const clock = overrides.clock ?? (() => new Date())
-    const feed = openFeed(db, { log, clock, maxStreams: perProcess(settings.streamsPerCaller), settled: replicas?.settled })
+    const { remembersAccess } = settings
+    const maxStreams = perProcess(settings.streamsPerCaller)
+    const feed = openFeed(db, { log, clock, maxStreams, settled: replicas?.settled, remembersAccess })
     closers.push(() => feed.close())
     const deps: Deps = {
       db,
@@ -142,7 +156,7 @@ export async function openDeps(
       metrics,
       cascades,
       limits,
-      rememberedAccess: settings.remembersAccess ? new RememberedAccess() : undefined,
+      rememberedAccess: remembersAccess ? new RememberedAccess() : undefined,
       feed,
       log,
       clock,
@@ -179,4 +193,5 @@ async function connectionOf(
   return postgres.connection
 }
 
-const openPostgres = ({ dataDir }: Settings, log: Deps['log']) => openEmbeddedPostgres({ dataDir, log: (message) => log.info(message) })
+const openPostgres = ({ dataDir }: Settings, log: Deps['log']) =>
+  openEmbeddedPostgres({ dataDir, log: (message) => log.info(message), progress: (step) => logProgress(log, step) })

@@ -3,6 +3,7 @@
  * exits the process.
  */
 import cluster from 'node:cluster'
+import { isatty } from 'node:tty'
 import { onStop, sayReady } from './platform/processes/member.ts'
 import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
 import { hasUnendedCalls } from './platform/storage/folder-calls.ts'
@@ -34,10 +35,12 @@ async function runService(settings: Settings): Promise<Running> {
   const starting = import('./service.ts').then(({ startService }) => startService(settings, begun))
   let service: Service | undefined
   return {
-    started: starting.then((started) => {
+    started: starting.then(async (started) => {
       service = started
-      if (cluster.isWorker) sayReady(started.lines, started.port)
-      else print(started.lines)
+      if (!cluster.isWorker) return sayStarted(started.lines)
+      // Ends a line that shows progress: the supervisor goes on below it.
+      await say([])
+      sayReady(started.lines, started.port)
     }),
     stop: async (how) => (service ? service.stop(how) : leave(begun)),
   }
@@ -56,11 +59,15 @@ async function begin(settings: Settings): Promise<BegunStart> {
   const { probePort } = await import('./platform/http/listening.ts')
   // A supervisor has probed it, and has it since the first process listens.
   if (!cluster.isWorker && settings.role !== 'worker') await probePort(settings)
-  const { openLog } = await import('./platform/processes/log.ts')
+  const { logProgress, openLog } = await import('./platform/processes/log.ts')
   const log = openLog(settings)
   if (settings.databaseUrl) return { log, postgres: undefined }
   const { openEmbeddedPostgres } = await import('./platform/database/embedded/embedded-postgres.ts')
-  const postgres = openEmbeddedPostgres({ dataDir: settings.dataDir, log: (message) => log.info(message) })
+  const postgres = openEmbeddedPostgres({
+    dataDir: settings.dataDir,
+    log: (message) => log.info(message),
+    progress: (step) => logProgress(log, step),
+  })
   // The service reports it when it needs the database.
   postgres.catch(() => {})
   return { log, postgres }
@@ -77,11 +84,22 @@ async function runSupervisor(settings: Settings): Promise<Running> {
     log: pino({ level: settings.logLevel }, standardOutput()),
   })
   failed.catch(fail)
-  return { started: started.then(print), stop }
+  return { started: started.then(sayStarted), stop }
 }
 
-function print(lines: readonly string[]): void {
-  process.stdout.write(lines.map((line) => `${line}\n`).join(''))
+let hasStarted = false
+
+/** The last lines of a start. None if it was stopped. */
+async function sayStarted(lines: readonly string[]): Promise<void> {
+  if (!lines.length) return
+  hasStarted = true
+  await say(lines)
+}
+
+/** Loaded when something is said, because a supervisor begins without it. */
+async function say(lines: readonly string[]): Promise<void> {
+  const { print } = await import('./platform/processes/log.ts')
+  print(lines)
 }
 
 const isExpected = (error: unknown) => error instanceof StartError || error instanceof SettingsError
@@ -105,6 +123,7 @@ function stop(exitCode: number, how = { isReplaced: false }): void {
   setTimeout(() => exit(1), STOP_WITHIN_MS).unref()
   running
     .then((service) => service.stop(how))
+    .then(sayStopped)
     .then(
       () => exit(exitCode),
       (error) => {
@@ -112,6 +131,11 @@ function stop(exitCode: number, how = { isReplaced: false }): void {
         exit(exitCode || 1)
       },
     )
+}
+
+/** Says that a signal has done what its sender wanted. Of several processes the supervisor says so. */
+async function sayStopped(): Promise<void> {
+  if (firstSignalAt && !cluster.isWorker && (hasStarted || isatty(1))) await say(['Gridpost has stopped.'])
 }
 
 function exit(code: number): void {
@@ -127,7 +151,10 @@ let isStopping = false
 let reported: unknown
 let firstSignalAt = 0
 
+const sayStopping = () => say(['Stopping: what is under way may end. Ctrl-C again ends it at once.'])
+
 function onSignal(how = { isReplaced: false }): void {
+  if (!firstSignalAt && isatty(1) && !cluster.isWorker) setTimeout(sayStopping, SECOND_SIGNAL_AFTER_MS).unref()
   firstSignalAt ||= performance.now()
   if (performance.now() - firstSignalAt > SECOND_SIGNAL_AFTER_MS) exit(1)
   stop(0, how)
@@ -139,6 +166,8 @@ if (cluster.isWorker) {
   process.on('SIGTERM', () => onSignal({ isReplaced: true }))
   onStop(() => stop(0))
 } else {
+  // Ends the line on which a terminal shows ^C.
+  process.once('SIGINT', () => isatty(1) && say(['']))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => onSignal())
 }
 // A line that cannot be written, as on a full disk, must not end the service.

@@ -7,11 +7,13 @@ import { authOperations } from './auth/docs.ts'
 import { authRouter, sessionsRouter } from './auth/router.ts'
 import { mountLinkPages } from './auth/routes.ts'
 import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
-import { conversionsRouter, jobsRouter } from './conversions/router.ts'
+import { conversionsRouter } from './conversions/router.ts'
 import { csvOperations } from './csv/docs.ts'
 import { mountCsv } from './csv/routes.ts'
+import { demoRouter } from './demo/router.ts'
 import { emailOperations } from './email/docs.ts'
 import { inboundOperations } from './email/inbox/docs.ts'
+import { mailPageOperations } from './email/page/docs.ts'
 import { emailRouter, inboundRouter, signaturesRouter, smtpRouter, suppressionsRouter } from './email/router.ts'
 import { mountEmail } from './email/routes.ts'
 import { streamOperations } from './events/docs.ts'
@@ -22,29 +24,37 @@ import { filesRouter } from './files/router.ts'
 import { mountFiles } from './files/routes.ts'
 import { accountRouter } from './files/usage/router.ts'
 import { indexesRouter } from './indexes/router.ts'
+import { jobsRouter } from './jobs/router.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationOperations } from './notifications/docs.ts'
 import { notificationsRouter } from './notifications/router.ts'
 import { mountUnsubscribe } from './notifications/routes.ts'
+import { peopleOperations } from './people/docs.ts'
+import { ownerRouter, setupRouter, usersRouter } from './people/router.ts'
+import { mountPeople } from './people/routes.ts'
 import type { Deps } from './platform/context.ts'
 import { healthOperations } from './platform/http/health.ts'
 import { metricsOperation } from './platform/http/metrics.ts'
 import type { PlainOperation } from './platform/http/openapi/document.ts'
 import { mergeRouters, router } from './platform/http/procedures/trpc.ts'
+import { securityTxtOperation } from './platform/http/security-txt.ts'
+import { preferencesRouter } from './preferences/router.ts'
 import { recordsRouter } from './records/router.ts'
 import { spacesRouter } from './spaces/router.ts'
 import { fieldsRouter, tablesRouter } from './tables/router.ts'
 import { tasksRouter } from './tasks/router.ts'
-import { viewsRouter } from './views/router.ts'
+import { tableListRouter, viewsRouter } from './views/router.ts'
 
 export const appRouter = router({
-  account: accountRouter,
+  account: mergeRouters(accountRouter, ownerRouter),
   audit: auditRouter,
-  auth: authRouter,
+  auth: mergeRouters(authRouter, setupRouter, demoRouter),
   sessions: sessionsRouter,
   keys: keysRouter,
+  preferences: preferencesRouter,
+  users: usersRouter,
   spaces: spacesRouter,
-  tables: tablesRouter,
+  tables: mergeRouters(tableListRouter, tablesRouter),
   fields: mergeRouters(fieldsRouter, conversionsRouter),
   jobs: jobsRouter,
   views: viewsRouter,
@@ -74,11 +84,13 @@ export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountUnsubscribe(app, deps)
   mountEmail(app, deps)
   mountStreams(app, deps)
+  mountPeople(app)
 }
 
 const plainOperations: PlainOperation[] = [
   ...healthOperations,
   metricsOperation,
+  securityTxtOperation,
   ...authOperations,
   ...auditOperations,
   ...fileOperations,
@@ -86,7 +98,9 @@ const plainOperations: PlainOperation[] = [
   ...notificationOperations,
   ...emailOperations,
   ...inboundOperations,
+  ...mailPageOperations,
   ...streamOperations,
+  ...peopleOperations,
 ]
 
 /** Generates openapi.json, which the service serves as a file: only this function loads the generator, and no start needs it. */

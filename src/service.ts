@@ -3,23 +3,24 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { buildApp, buildOperatorApp } from './app.ts'
 import { works } from './background.ts'
-import { loginFile, readLogin } from './demo/login.ts'
+import { readLogin } from './demo/login.ts'
 import { createDemo } from './demo/service.ts'
+import { demoLines, knownDemoLine, mailAddress, openMailLines } from './demo/welcome.ts'
 import { type Opened, openDeps } from './deps.ts'
-import { catcherToken } from './email/catcher/access.ts'
 import { type Catcher, mountCatcher, openCaughtMails } from './email/catcher/catcher.ts'
 import { catcherOfService, caughtMailIn, moveIntegrations, type OwnCatcher, openCatcher } from './email/catcher/catcher-port.ts'
 import { CertificateError } from './email/receiver/certificate.ts'
 import type { Receiver } from './email/receiver/receiver.ts'
+import { setupLines } from './people/first-owner.ts'
 import type { Deps } from './platform/context.ts'
 import { type EmbeddedPostgres, EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from './platform/database/migrations/migrations.ts'
 import { missingRight } from './platform/database/migrations/missing-right.ts'
 import { releaseClients } from './platform/http/graceful-shutdown.ts'
 import { listen, listenError } from './platform/http/listening.ts'
-import { isForThisMachine } from './platform/http/local-callers.ts'
 import { startWork } from './platform/jobs/worker.ts'
 import { collectWhenIdle } from './platform/processes/idle-memory.ts'
+import { logProgress } from './platform/processes/log.ts'
 import { onCollect } from './platform/processes/member.ts'
 import { membership } from './platform/processes/per-process.ts'
 import { readServiceFile, urlOf, writeServiceFile } from './platform/processes/service-file.ts'
@@ -88,7 +89,8 @@ async function start(settings: Settings, { log, postgres }: BegunStart): Promise
   try {
     opened = await openDeps(settings, { log, publicUrl, isWorker, postgres, ...(await fallbackSmtp(settings, catcher)) })
     const moved = await moveIntegrations(opened.deps, own)
-    const demo = catcher ? await describeDemo(opened.deps, catcher) : ''
+    const demoLinesAt = catcher ? await openDemo(opened.deps, catcher) : () => []
+    const ownerLinesAt = await openSetup(opened.deps)
     if (isWeb) {
       app = await buildApp(opened.deps)
       await mountMailPages(app, catcher, settings)
@@ -102,10 +104,11 @@ async function start(settings: Settings, { log, postgres }: BegunStart): Promise
     if (isWorker) await startWork(opened.deps, works)
     const { deps } = opened
     onCollect((isFirstOfAll) => deps.metrics.series(deps, isFirstOfAll))
-    const mail = catcher ? `; mail is caught at ${url}/dev/mail?token=${catcherToken(settings)}` : ''
+    const mail = catcher ? `; mail is caught at ${mailAddress(settings, url)}` : ''
     const does = isWeb ? `listens on ${url}${mail}` : 'works on background jobs'
     stopCollecting = collectWhenIdle()
-    lines.push(moved ?? '', `Gridpost ${does}${operatorAddress(operatorApp, settings)}`, openMailPages(catcher, settings), demo)
+    lines.push(moved ?? '', `Gridpost ${does}${operatorAddress(operatorApp, settings)}`, ...demoLinesAt(url))
+    lines.push(...ownerLinesAt(publicUrl()))
     return { lines: lines.filter(Boolean), port: app && portOf(app), stop }
   } catch (error) {
     await stop()
@@ -131,12 +134,6 @@ async function mountMailPages(app: FastifyInstance, catcher: Catcher | undefined
   else if (!databaseUrl) mountCatcher(app, await openCaughtMails(caughtMailIn(dataDir)), settings)
 }
 
-/** What the operator has to know of an open door. Empty where caught mail wants the token in any case. */
-const openMailPages = (catcher: Catcher | undefined, settings: Settings): string =>
-  catcher && isForThisMachine(settings)
-    ? 'Programs on this machine see it without the token, and so do all callers of a proxy that adds no header: PUBLIC_URL closes it.'
-    : ''
-
 const portOf = (app: FastifyInstance) => (app.server.address() as AddressInfo).port
 
 /** Loads OpenTelemetry only if the OTEL_* variables ask for traces. */
@@ -156,25 +153,32 @@ async function fallbackSmtp({ databaseUrl, dataDir }: Settings, catcher: Catcher
 }
 
 /**
- * Creates the demo account on the first start with the embedded PostgreSQL, and returns a text that says how to use it. The service
- * also runs without the account, so a failure is only logged.
+ * Creates the demo account on the first start with the embedded PostgreSQL. The service also runs without the account, so a failure is only
+ * logged.
+ * @returns what the operator should know of it, and of the caught mails, once the service has an address
  */
-async function describeDemo(deps: Deps, catcher: Catcher): Promise<string> {
-  const { dataDir } = deps.settings
+async function openDemo(deps: Deps, catcher: Catcher): Promise<(url: string) => string[]> {
+  const { log, settings } = deps
+  const mail = openMailLines(settings)
+  if (readLogin(settings.dataDir)) return () => [...mail, knownDemoLine(settings)]
   try {
-    const created = await createDemo(deps, catcher)
-    if (!created) return readLogin(dataDir) ? `The demo account's passwords and keys are in ${loginFile(dataDir)}` : ''
-    const { owner, member, viewer, keys } = created
-    return `
-A demo account was created. Sign in with POST /api/auth/login, or send a key as a bearer token:
-${[owner, member, viewer].map(({ name, email, password }) => `  ${name.padEnd(14)} ${email.padEnd(20)} password ${password}`).join('\n')}
-  account key    ${keys.account}
-  personal key   ${keys.personal} (${member.name})
-The passwords and keys are kept in ${loginFile(dataDir)}. In another terminal, npm run demo walks through it.`
+    logProgress(log, 'Creating the demo account')
+    const login = await createDemo(deps, catcher)
+    logProgress(log, 'The database is ready')
+    return (url) => (login ? [...mail, ...demoLines(settings, login, url)] : mail)
   } catch (error) {
-    deps.log.error({ err: error }, 'the demo account was not created')
-    return ''
+    log.error({ err: error }, 'the demo account was not created')
+    return () => mail
   }
+}
+
+/**
+ * What the first process of requests says while nobody can sign in. It is read before the process listens, because from then on the start
+ * goes on without the database.
+ */
+async function openSetup(deps: Deps): Promise<(url: string) => string[]> {
+  const { isWeb, isFirst } = dutiesOf(deps.settings)
+  return isWeb && isFirst ? setupLines(deps) : () => []
 }
 
 /** Listens on METRICS_PORT, if there is one. */

@@ -63,6 +63,17 @@ const InboundSmtp = z.string().transform((text, context): InboundSmtp => {
   return { protocol: protocol as InboundSmtp['protocol'], host: literal ?? name, port }
 })
 
+const CONTACT = 'must be an email address, mailto: with one, or an https:// URL'
+
+/** A contact of RFC 9116, 2.5.3, as the URI that it asks for: an address alone gets `mailto:` in front. */
+const SecurityContact = z.string().transform((text, context) => {
+  if (/^https:\/\/\S+$/i.test(text) && URL.canParse(text)) return new URL(text).href
+  const [, address, query = ''] = /^(?:mailto:)?([^?\s]+)(\?[\x21-\x7e]+)?$/i.exec(text) ?? []
+  if (z.email().safeParse(address).success) return `mailto:${address}${query}`
+  context.addIssue({ code: 'custom', message: CONTACT })
+  return z.NEVER
+})
+
 /** The environment variables, as docs/operations.md lists them. An empty variable counts as absent. */
 export const Environment = z.object({
   PORT: Port.default(3000),
@@ -94,6 +105,7 @@ export const Environment = z.object({
     .optional(),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
+  SECURITY_CONTACT: SecurityContact.optional(),
   TRUST_PROXY: z.string().refine(isProxies, 'must be true, false, or addresses and CIDR ranges, comma-separated').optional(),
   CORS_ORIGINS: List.refine(
     (origins) => origins.every(isOrigin),
@@ -109,8 +121,10 @@ export const Environment = z.object({
   KEEP_EVENTS_HOURS: z.coerce.number().int().min(1).max(720).default(24),
   KEEP_OPENS_DAYS: Days.default(365),
   KEEP_AUDIT_DAYS: Days.default(365),
+  KEEP_HISTORY_DAYS: Days.default(180),
   KEEP_RAW_MAIL_DAYS: Days.optional(),
   KEEP_DROPPED_FILES_DAYS: Days.default(30),
+  KEEP_DELETED_RECORDS_DAYS: Days.default(30),
   STORAGE_LIMIT_MB: z.coerce.number().int().min(1).optional(),
   IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
@@ -179,6 +193,8 @@ export interface Settings {
   authservId: string | undefined
   smtpUrl: string | undefined
   mailFrom: string
+  /** The URI of /.well-known/security.txt; undefined: there is no such file. */
+  securityContact: string | undefined
   trustProxy: boolean | string
   corsOrigins: string[]
   smtpAllowPrivate: boolean
@@ -198,10 +214,13 @@ export interface Settings {
   keepOpensDays: number
   /** The least time for which rows of the audit log are kept. */
   keepAuditDays: number
+  keepHistoryDays: number
   /** How long the raw bytes of inbound messages are kept; undefined keeps them for ever. */
   keepRawMailDays: number | undefined
   /** The time in which a dropped file can be restored. */
   keepDroppedFilesDays: number
+  /** The time in which a deleted record can be restored. */
+  keepDeletedRecordsDays: number
   /** The most that the files of an account may take; undefined for no limit. */
   storageLimitMb: number | undefined
   /** The largest CSV file that can be imported over HTTP. */
@@ -251,6 +270,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     authservId: env.AUTHSERV_ID?.toLowerCase(),
     smtpUrl: env.SMTP_URL,
     mailFrom: env.MAIL_FROM,
+    securityContact: env.SECURITY_CONTACT,
     trustProxy: env.TRUST_PROXY === 'true' ? true : env.TRUST_PROXY === 'false' ? false : (env.TRUST_PROXY ?? false),
     corsOrigins: env.CORS_ORIGINS,
     smtpAllowPrivate: env.SMTP_ALLOW_PRIVATE ?? !env.DATABASE_URL,
@@ -263,8 +283,10 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepEventsHours: env.KEEP_EVENTS_HOURS,
     keepOpensDays: env.KEEP_OPENS_DAYS,
     keepAuditDays: env.KEEP_AUDIT_DAYS,
+    keepHistoryDays: env.KEEP_HISTORY_DAYS,
     keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
     keepDroppedFilesDays: env.KEEP_DROPPED_FILES_DAYS,
+    keepDeletedRecordsDays: env.KEEP_DELETED_RECORDS_DAYS,
     storageLimitMb: env.STORAGE_LIMIT_MB,
     importMaxMb: env.IMPORT_MAX_MB,
   }

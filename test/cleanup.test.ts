@@ -13,6 +13,7 @@ const TABLES = [
   'idempotency_keys',
   'invites',
   'password_resets',
+  'address_changes',
   'sign_in_failures',
   'known_pairs',
   'login_failures',
@@ -38,6 +39,8 @@ test('deletes expired rows, and keeps the others', async () => {
     await app.db.write(
       sql`insert into ${ident(table)} (user_id, token_hash, expires_at) values (${owner.id}, 'a'::bytea, now() + interval '1 day')`,
     )
+  await app.db.write(sql`
+    insert into address_changes (user_id, email, expires_at) values (${owner.id}, 'new@example.com', now() + interval '1 day')`)
   // As the previous release writes it.
   await app.db.write(sql`insert into login_failures (email, failures, last_failed_at) values ('nobody@example.com', 1, now())`)
   const before = await counts()

@@ -1,6 +1,6 @@
 /** The samples in deploy/ fit the service: its settings, its metrics, its start, and the tools that read them. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,8 +23,8 @@ function run(program: string, args: string[], env: Record<string, string> = {}):
 }
 
 /** The words after `exec` of `npm start`. */
-const start = JSON.parse(read('package.json')).scripts.start as string
-const startCommand = start.replace(/^.*?exec /, '').split(' ')
+const start = read('scripts/start.sh')
+const startCommand = /^exec (.*)$/m.exec(start)?.[1]?.split(' ')
 const trimThreshold = `MALLOC_TRIM_THRESHOLD_=${/-(\d+)}/.exec(start)?.[1]}`
 const settings = Object.keys(Environment.shape)
 /** Variables of Node and of the C library. */
@@ -63,7 +63,7 @@ describe('deploy/prometheus and deploy/grafana', () => {
     expect([...named].filter((name) => !known.has(name))).toEqual([])
     const families = [...text.matchAll(/^# TYPE (gridpost_\S+) /gm)].map(([, name = '']) => name)
     expect(families.filter((family) => ![...named].some((name) => name.startsWith(family)))).toEqual([])
-    const documented = new Set(read('docs/operations.md').match(/\bgridpost_\w+/g))
+    const documented = new Set(read('docs/monitoring.md').match(/\bgridpost_\w+/g))
     expect(families.filter((family) => !documented.has(family))).toEqual([])
   })
 
@@ -99,15 +99,25 @@ describe('deploy/prometheus and deploy/grafana', () => {
 })
 
 describe('deploy/systemd', () => {
-  const units = readdirSync(join(root, 'deploy/systemd')).filter((name) => name.endsWith('.service'))
+  const units = readdirSync(join(root, 'deploy/systemd')).filter((name) => /\.(service|timer)$/.test(name))
+  const processes = units.filter((name) => /^gridpost-(web|worker)@/.test(name))
 
-  test.each(units)('%s starts as npm start does, with settings that exist', (name) => {
+  test.each(processes)('%s starts as npm start does, with settings that exist', (name) => {
     const unit = read(`deploy/systemd/${name}`)
     expect(/^ExecStart=\/opt\/gridpost\/node_modules\/\.bin\/(.*)$/m.exec(unit)?.[1]?.split(' ')).toEqual(startCommand)
     const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' ').map((one) => one.split('=')[0] ?? ''))
     expect(set).toContain('METRICS_PORT')
     expect(unknownSettings(set)).toEqual([])
     expect(unit).toContain(` ${trimThreshold}\n`)
+  })
+
+  test('the backup runs the script that is there, with settings that exist beside its own', () => {
+    const unit = read('deploy/systemd/gridpost-backup.service')
+    const [, script = ''] = /^ExecStart=\/opt\/gridpost\/(\S+) /m.exec(unit) ?? []
+    expect(statSync(join(root, script)).mode & 0o111).toBe(0o111)
+    const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' ').map((one) => one.split('=')[0] ?? ''))
+    expect(unknownSettings(set)).toEqual(['KEEP'])
+    expect(read(script)).toContain('KEEP')
   })
 
   test('the file of settings has settings that exist', () => {
@@ -157,15 +167,21 @@ describe('deploy/Containerfile', () => {
     )
     expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const admitted = read('deploy/Containerfile.dockerignore').split('\n').filter(Boolean)
-    expect(new Set(admitted)).toEqual(new Set(['*', ...copied.map((path) => `!${path}`)]))
+    const outermost = copied.filter((path) => !copied.some((other) => path.startsWith(`${other}/`)))
+    // The image builds the console anew.
+    expect(new Set(admitted)).toEqual(new Set(['*', ...outermost.map((path) => `!${path}`), 'console/dist']))
   })
 
-  test('runs the command of npm start on the Node of package.json, not as root, with settings that exist', () => {
+  test('has the Node of package.json, as .nvmrc has', () => {
+    const [major] = (JSON.parse(read('package.json')).dependencies.node as string).split('.')
+    expect(read('.nvmrc')).toBe(`${major}\n`)
+    for (const image of argumentsOf('FROM')) expect(image).toMatch(new RegExp(`^node:${major}-`))
+  })
+
+  test('runs the command of npm start, not as root, with settings that exist', () => {
     expect(JSON.parse(argumentsOf('CMD')[0] ?? '')).toEqual(startCommand)
     expect(argumentsOf('ENV').join(' ').split(' ')).toContain(trimThreshold)
     expect(argumentsOf('USER')).toEqual(['node'])
-    const [major] = (JSON.parse(read('package.json')).dependencies.node as string).split('.')
-    for (const image of argumentsOf('FROM')) expect(image).toMatch(new RegExp(`^node:${major}-`))
     const set = argumentsOf('ENV').flatMap((rest) => rest.split(' ').map((one) => one.split('=')[0] ?? ''))
     expect(unknownSettings(set)).toEqual([])
   })

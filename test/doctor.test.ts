@@ -422,9 +422,15 @@ describe('the database', () => {
     ],
     [
       'records.missing',
-      'The records of 1 table are missing',
+      'The records or the history of 1 table are missing',
       `alter schema t${table.id} rename to moved_away`,
       `alter schema moved_away rename to t${table.id}`,
+    ],
+    [
+      'records.missing',
+      'The records or the history of 1 table are missing',
+      `alter table t${table.id}.history rename to moved_away`,
+      `alter table t${table.id}.moved_away rename to history`,
     ],
     [
       'records.columns',

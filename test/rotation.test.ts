@@ -34,6 +34,8 @@ interface Held {
   table: number
   integration: number
   mails: number[]
+  /** A deleted record with a mail that was not sent. */
+  deleted: { path: string; mail: number }
   task: { id: number }
   cursor: string
   unsubscribe: string
@@ -62,11 +64,11 @@ async function hold(app: TestApp): Promise<Held> {
       from_domains: ['example.com'],
     })
   ).body.id
-  const mail = async () =>
+  const mail = async (recordId = records[0]) =>
     (
       await app.as(account.keys.account).post('/api/email/send', {
         tableId: table,
-        recordId: records[0],
+        recordId,
         smtpIntegrationId: integration,
         fromIdentity: { email: 'desk@example.com' },
         to: ['ann@example.org'],
@@ -75,10 +77,12 @@ async function hold(app: TestApp): Promise<Held> {
       })
     ).body.id as number
   const mails = [await mail(), await mail(), await mail()]
+  const deleted = { path: `/api/table/${table}/record/${records[2]}`, mail: await mail(records[2]) }
+  await app.as(account.owner).post(`${deleted.path}/delete`)
   const task = (await app.as(account.owner).post('/api/tasks/create', { title: 'Once' }, { 'idempotency-key': 'once' })).body
   const page = await app.as(account.keys.account).post(`/api/table/${table}/records/query`, { limit: 1, cursor: '' })
   const unsubscribe = unsubscribePath(app.settings.secretKeys, account.member.id)
-  return { account, table, integration, mails, task, cursor: page.headers.get('x-next-cursor') ?? '', unsubscribe }
+  return { account, table, integration, mails, deleted, task, cursor: page.headers.get('x-next-cursor') ?? '', unsubscribe }
 }
 
 /** What an app makes of the things that a caller holds. */
@@ -227,6 +231,11 @@ test('without the old key, everything stored is readable, and only cursors and l
   const [, pixel = ''] = /(\/email\/pixel\/[\w-]+\.png)/.exec(String(sent?.email.html)) ?? []
   await app.as(null).get(pixel)
   await expect.poll(async () => (await app.as(held.account.owner).get(`/api/email/${held.mails[1]}/opens`)).body).toHaveLength(1)
+  // A mail whose record was deleted during the rotation is sent once the record is back.
+  const { path, mail } = held.deleted
+  expect((await app.as(held.account.owner).post(`${path}/restore`)).status).toBe(200)
+  expect((await app.as(held.account.owner).post(`/api/email/${mail}/retry`)).status).toBe(200)
+  await deliver(app, mail)
   await app.stop()
 })
 
@@ -272,5 +281,10 @@ test('every encrypted column is rotated', () => {
       ([, name, column]) => `${table}.${column ?? name}`,
     ),
   )
-  expect(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(sealed.sort())
+  const inPlace = SEALED_COLUMNS.filter(({ within }) => !within)
+  expect(inPlace.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(sealed.sort())
+  // Rows that are moved aside with deleted records have a list of their own.
+  const moved = new Set(before.deps.cascades.flatMap(({ rows }) => rows ?? []).map(({ table }) => table))
+  const aside = SEALED_COLUMNS.filter(({ within }) => within).map(({ within, column }) => `${within?.only}, ${column}`)
+  expect(aside).toEqual(inPlace.filter(({ table }) => moved.has(table)).map(({ table, column }) => `t.source = '${table}', ${column}`))
 })

@@ -4,7 +4,7 @@ import { importsOf, importsOfService } from './support/imports.ts'
 
 /** Each takes 50 to 250 ms of CPU to load, and most services, or most processes of one, never use it. */
 const ON_DEMAND =
-  /^(@aws-sdk|@opentelemetry|@prisma\/(adapter-pg|client(?!-runtime-utils))|@smithy|ajv|file-type|mailauth|nodemailer|sanitize-html|saxes|sharp|smtp-server|trpc-to-openapi|typescript|yauzl|zod-openapi)(\/|-|$)/
+  /^(@aws-sdk|@opentelemetry|@prisma\/(adapter-pg|client(?!-runtime-utils))|@scalar|@smithy|ajv|file-type|mailauth|marked|nodemailer|sanitize-html|saxes|sharp|smtp-server|trpc-to-openapi|typescript|yauzl|yazl|zod-openapi)(\/|-|$)/
 
 test('a start without settings for buckets, traces or mail loads nothing that only those use', async () => {
   const imported = await importsOfService({})

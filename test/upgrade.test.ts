@@ -1,4 +1,4 @@
-/** An upgrade as docs/operations.md describes it: processes of the previous release and of this one on the same database. */
+/** An upgrade as docs/upgrades.md describes it: processes of the previous release and of this one on the same database. */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'

@@ -11,11 +11,11 @@ export async function checkNodes(examined: Examined): Promise<Finding[]> {
   if (!(await hasCitus(database))) return []
   const nodes = await nodesOf(examined)
   const strays = await database.rows<{ name: string }>(`
-    select format('t%s.records of space %s', t.id, t.space_id) as name from public.tables t
-    join pg_class r on r.oid = to_regclass(format('t%s.records', t.id))
+    select format('t%s.%s of space %s', t.id, r.relname, t.space_id) as name from public.tables t
+    join pg_class r on r.oid in (to_regclass(format('t%s.records', t.id)), to_regclass(format('t%s.history', t.id)))
     left join pg_dist_partition a on a.logicalrelid = to_regclass(format('gridpost_spaces.s%s', t.space_id))
     left join pg_dist_partition p on p.logicalrelid = r.oid
-    where p.colocationid is distinct from a.colocationid order by t.id`)
+    where p.colocationid is distinct from a.colocationid order by t.id, r.relname desc`)
   const prepared = await database.rows<{ space: string }>(`
     select substring(c.relname from '^s([0-9]+)_prepared$') as space from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'gridpost_spaces' and c.relname ~ '^s[0-9]+_prepared$' and c.relkind = 'r' order by 1`)

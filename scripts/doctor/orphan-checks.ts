@@ -1,6 +1,6 @@
 /** Rows whose owner does not exist any more, and secrets that no key can read. Foreign keys cover everything that is not listed here. */
 
-import type { SealedColumn } from '../../src/platform/secrets/sealed-columns.ts'
+import { type SealedColumn, selectSecrets } from '../../src/platform/secrets/sealed-columns.ts'
 import { decrypt, UnreadableSecret } from '../../src/platform/secrets/secrets.ts'
 import { SEALED_COLUMNS } from '../rotate-secrets.ts'
 import { counted, type Examined, type ExaminedDatabase, type Finding, findingOf } from './finding.ts'
@@ -14,6 +14,11 @@ interface Reference {
   where?: string
 }
 
+/** Files in use, but for those of deleted records and their tasks, which these keep in case they are restored. */
+const IN_USE = `r.dropped_at is null
+  and not exists (select from public.deleted_records d where r.task_id is null and d.table_id = r.table_id and d.record_id = r.record_id)
+  and not exists (select from public.deleted_rows d where d.source = 'tasks' and (d.content->>'id')::int = r.task_id)`
+
 /** The references to system tables that no foreign key holds. */
 const REFERENCES: readonly Reference[] = [
   { table: 'record_comments', column: 'table_id', owner: 'tables' },
@@ -21,7 +26,9 @@ const REFERENCES: readonly Reference[] = [
   { table: 'subscriptions', column: 'user_id', owner: 'users' },
   { table: 'tasks', column: 'table_id', owner: 'tables' },
   { table: 'stored_files', column: 'table_id', owner: 'tables', where: 'r.dropped_at is null' },
-  { table: 'stored_files', column: 'task_id', owner: 'tasks', where: 'r.dropped_at is null' },
+  { table: 'deleted_records', column: 'table_id', owner: 'tables' },
+  { table: 'deleted_rows', column: 'table_id', owner: 'tables' },
+  { table: 'stored_files', column: 'task_id', owner: 'tasks', where: IN_USE },
   { table: 'smtp_integrations', column: 'space_id', owner: 'spaces' },
   { table: 'email_signatures', column: 'user_id', owner: 'users' },
   { table: 'outbound_emails', column: 'comment_id', owner: 'record_comments' },
@@ -36,7 +43,7 @@ const ON_RECORDS: readonly { table: string; where: string }[] = [
   { table: 'record_comments', where: 'true' },
   { table: 'subscriptions', where: 'r.record_id <> 0' },
   { table: 'tasks', where: 'true' },
-  { table: 'stored_files', where: 'r.dropped_at is null' },
+  { table: 'stored_files', where: IN_USE },
   { table: 'outbound_emails', where: 'true' },
   { table: 'reply_tokens', where: 'true' },
 ]
@@ -153,12 +160,12 @@ interface Secret {
 }
 
 /** All secrets of the column, read in batches. */
-async function* secretsOf(database: ExaminedDatabase, { table, column, key, contextOf }: SealedColumn): AsyncGenerator<Secret> {
+async function* secretsOf(database: ExaminedDatabase, sealed: SealedColumn): AsyncGenerator<Secret> {
+  const { column, type } = sealed.key
   let last: Secret['key'] | null = null
   for (;;) {
     const rows: Secret[] = await database.rows(
-      `select ${key.column} as key, ${column} as secret, ${contextOf.column}::text as context from public.${table}
-      where ${column} is not null and ($1::${key.type} is null or ${key.column} > $1) order by 1 limit 1000`,
+      `${selectSecrets(sealed)} and ($1::${type} is null or t.${column} > $1) order by 1 limit 1000`,
       [last],
     )
     const end = rows.at(-1)

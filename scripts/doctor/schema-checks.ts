@@ -82,20 +82,24 @@ const PRINTED: Record<string, string> = {
 
 /** Compares the columns of each table of records with the definitions of its fields. */
 export async function checkRecords({ database }: Examined): Promise<Finding[]> {
-  const tables = await database.rows<{ id: number; has_records: boolean }>(
-    `select id, to_regclass(format('t%s.records', id)) is not null as has_records from public.tables order by id`,
-  )
+  const tables = await database.rows<{ id: number; has_records: boolean; lacks_history: boolean }>(`
+    select id, to_regclass(format('t%s.records', id)) is not null as has_records,
+      has_history and to_regclass(format('t%s.history', id)) is null as lacks_history
+    from public.tables order by id`)
   const defined = await database.rows<SchemaColumn>('select table_id, id as name, type from public.fields')
   const present = await database.rows<SchemaColumn>(COLUMNS)
   const [expected, found] = [byTable(defined), byTable(present)]
   const lines = tables.filter(({ has_records }) => has_records).flatMap(({ id }) => differences(id, expected.get(id), found.get(id)))
   return [
     ...findingOf(
-      tables.filter(({ has_records }) => !has_records).map(({ id }) => `t${id}.records`),
+      tables.flatMap(({ id, has_records, lacks_history }) => {
+        if (!has_records) return `t${id}.records`
+        return lacks_history ? `t${id}.history` : []
+      }),
       {
         check: 'records.missing',
         severity: 'error',
-        problem: (count) => `The records of ${counted(count, 'table')} are missing`,
+        problem: (count) => `The records or the history of ${counted(count, 'table')} are missing`,
         advice: 'Restore the schemas of these tables from a backup; a dump may have left them out (pg_dump -n).',
       },
     ),

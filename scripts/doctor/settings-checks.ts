@@ -1,7 +1,7 @@
 /** Settings that are weak or unfinished, and files that others can read. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isForThisMachine } from '../../src/platform/http/local-callers.ts'
+import { isForThisMachine } from '../../src/platform/http/procedures/local-callers.ts'
 import type { Settings } from '../../src/settings.ts'
 import type { Examined, Finding } from './finding.ts'
 
@@ -45,7 +45,7 @@ function plainConnections({ publicUrl, smtpUrl, databaseUrl, corsOrigins }: Sett
       check: 'settings.public_url',
       severity: 'error',
       problem: `PUBLIC_URL is ${publicUrl}, without TLS: passwords, keys and cookies can be read on the way`,
-      advice: 'Put a proxy with TLS in front (docs/operations.md, TLS and a proxy in front), and set PUBLIC_URL to its https:// address.',
+      advice: 'Put a proxy with TLS in front (docs/operations.md, Behind a proxy), and set PUBLIC_URL to its https:// address.',
     })
   const smtp = smtpUrl ? new URL(smtpUrl) : undefined
   if (smtp?.protocol === 'smtp:' && !isLocal(smtp.hostname) && smtp.searchParams.get('requireTLS') !== 'true')
