@@ -31,7 +31,7 @@ function generate(): number {
 }
 
 function compareWithGit(): number {
-  const { status, stdout, stderr } = spawnSync('git', ['diff', '--name-only', '--', 'generated'], { cwd: root, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('git', ['diff', '--name-only', '--', 'generated/prisma'], { cwd: root, encoding: 'utf8' })
   if (status !== 0) console.log(`Not compared with git: ${stderr?.trim() || 'git is not installed'}`)
   else if (stdout)
     console.error(`The schema gives other files than git has; they are written, so commit them with the schema:\n${stdout.trim()}`)

@@ -10,8 +10,6 @@ const packages = join(import.meta.dirname, '../node_modules')
 const unused = [
   // Node's headers, for compiling packages in C++.
   'node/node_modules/node-*/include',
-  // For debugging the page of the API document.
-  'swagger-ui-dist/*.map',
   // What Prisma's client compiles queries with, for other databases than PostgreSQL.
   '@prisma/client/runtime/query_compiler_*.{cockroachdb,mysql,sqlite,sqlserver}.*',
 ]
