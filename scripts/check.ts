@@ -10,12 +10,14 @@ const tool = (name: string, ...args: string[]) => [`${root}node_modules/.bin/${n
 
 type Step = [title: string, command: string[]]
 
-/** Writes the files in generated/ anew, which the other steps read. */
-const first: Step = ['Prisma client in generated/', node('scripts/generate.ts', '--check')]
+/** Writes the files in generated/prisma/ anew, which the other steps read. */
+const first: Step = ['Prisma client in generated/prisma/', node('scripts/generate.ts', '--check')]
 /** The longest first. */
 const others: Step[] = [
   // Threads of the compiler repeat each other's work: one takes two thirds of the CPU time, and other steps run beside it.
   ['Types', tool('tsc', '-p', '.', '--singleThreaded')],
+  ['Types of the console', tool('tsc', '-p', 'console', '--singleThreaded')],
+  ['Client in generated/client/', node('scripts/build-client.ts', '--check')],
   ['Migrations', node('scripts/migrate.ts', 'check')],
   ['Unused files, exports and packages', tool('knip')],
   ['OpenAPI document', node('scripts/openapi.ts', '--check')],

@@ -4,23 +4,13 @@
  * (knip.jsonc).
  */
 import { isRouter, PAGE_RULES, SQL_WRITES, WRITES } from './page-rules.ts'
-import { type SourceFacts, WIDEST_LINE } from './source-facts.ts'
+import type { SourceFacts } from './source-facts.ts'
 import { bareAliases } from './sql-rules.ts'
-
-export interface Finding {
-  path: string
-  line?: number
-  /** The problem, in a few words. */
-  what: string
-  why: string
-  instead: string
-  /** True for a finding that is only reported and does not fail the check. */
-  isWarning?: boolean
-}
+import { crowded, cycles, type Finding, size, VAGUE, vague, width } from './tree-rules.ts'
 
 /** Imports run one way: each feature may import those before it. */
 const FEATURES =
-  'audit accounts auth keys spaces events fields tables conversions views indexes records files csv notifications comments tasks email demo'.split(
+  'audit events accounts auth keys preferences spaces fields tables conversions views indexes records files csv jobs notifications comments tasks email people demo docs console'.split(
     ' ',
   )
 /** The folder that every feature builds on, and that imports none of them. */
@@ -51,6 +41,7 @@ const PLATFORM_ROOMS = [
   'writers',
   'access',
   'http/answers',
+  'http/pages',
   'http/bodies',
   'http/load',
   'http/procedures',
@@ -59,22 +50,22 @@ const PLATFORM_ROOMS = [
 ]
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
 const ROOT_FILES = ['main.ts', 'process.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
-/** A folder with more files than this should be split into rooms by concept. */
-const MOST_FILES = 16
-
 /** The only writer of each table: a feature, or a file or room of the platform. */
 const OWNERS: Record<string, string[]> = {
   audit: ['audit_entries', 'failed_sign_ins'],
   accounts: ['accounts', 'users'],
-  auth: ['sessions', 'invites', 'password_resets', 'sign_in_failures', 'known_pairs', 'login_failures'],
+  auth: ['sessions', 'invites', 'password_resets', 'address_changes', 'sign_in_failures', 'known_pairs', 'login_failures', 'last_seen'],
   keys: ['api_keys'],
+  preferences: ['preferences'],
   'platform/access/remembered-access.ts': ['access_versions'],
   'platform/http/load/rate-limits.ts': ['rate_windows'],
   'platform/http/procedures/idempotency.ts': ['idempotency_keys'],
   'platform/secrets/secret-key-uses.ts': ['secret_key_uses'],
+  people: ['erasures'],
   events: ['events'],
   spaces: ['spaces', 'space_members'],
-  tables: ['tables', 'fields', 'record_tallies'],
+  tables: ['tables', 'fields', 'record_tallies', 'deleted_rows'],
+  records: ['bulk_changes', 'deleted_records'],
   conversions: ['field_conversions'],
   csv: ['record_imports'],
   views: ['views'],
@@ -105,10 +96,6 @@ const KNOWS_ELSEWHERE = ['src/tables/elsewhere/', 'src/platform/database/', 'src
 const KNOWS_BYTES = ['src/records/query/', 'src/csv/', 'src/fields/cell-json.ts', 'src/fields/csv-rules.ts']
 const PRINTED_ROWS = 'src/platform/database/statements/printed-rows.ts'
 
-const WARN_LINES = 300
-const MOST_LINES = 350
-
-const VAGUE = /^(index|utils?|helpers?|common|types?|lib|misc|shared|constants?|interfaces?|manager|handlers?|controllers?|models?|data)$/
 /** The location of a file: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
 interface Location {
   /** Undefined for a file at the root of src/. */
@@ -145,7 +132,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
       ...elsewhere(source),
       ...aliases(source),
     ]),
-    ...crowded(sources),
+    ...crowded(sources.filter(({ path }) => locationOf(path).feature)),
     ...cycles(sources),
   ]
 }
@@ -175,15 +162,10 @@ function ownerless(tables: Map<string, string>): Finding[] {
 
 function names({ path }: SourceFacts): Finding[] {
   const { feature, room, file } = locationOf(path)
-  const name = file.replace(/\.ts$/, '')
   if (!feature) return ROOT_FILES.includes(file) ? [] : [misplaced(path)]
   const wrongFolder = folderFinding(path, feature, room)
   if (wrongFolder) return [wrongFolder]
-  if (VAGUE.test(name)) {
-    const instead = 'Name it after the one thing it holds (reminder.ts, date-tokens.ts); if it holds several, those are several files.'
-    return [{ path, what: `${file} says nothing`, why: 'Readers guess the file from its name before they look.', instead }]
-  }
-  return []
+  return vague(path)
 }
 
 function misplaced(path: string): Finding {
@@ -210,37 +192,6 @@ function folderFinding(path: string, feature: string, room: string): Finding | u
     return { path, what: 'a room within a room', why: 'A feature has rooms by concept, one level deep.', instead }
   }
   return undefined
-}
-
-/** A folder with too many files holds more than one concept. */
-function crowded(sources: SourceFacts[]): Finding[] {
-  const counts = new Map<string, number>()
-  for (const { path } of sources) {
-    const { feature } = locationOf(path)
-    const folder = path.slice(0, path.lastIndexOf('/'))
-    if (feature) counts.set(folder, (counts.get(folder) ?? 0) + 1)
-  }
-  return [...counts]
-    .filter(([, count]) => count > MOST_FILES)
-    .map(([folder, count]) => ({
-      path: folder,
-      what: `${count} files`,
-      why: `A list of more than ${MOST_FILES} names is searched, not read.`,
-      instead: 'Give the files of one concept a room of their own, one level deep.',
-    }))
-}
-
-function size({ path, lines }: SourceFacts): Finding[] {
-  if (lines <= WARN_LINES) return []
-  const why = `A file fits in a head: about ${WARN_LINES} lines, at most ${MOST_LINES}.`
-  const instead = 'It is two concepts by now: split it by concept, not by verb.'
-  return [{ path, what: `${lines} lines`, why, instead, isWarning: lines <= MOST_LINES }]
-}
-
-function width({ path, wideLines }: SourceFacts): Finding[] {
-  const why = `A line of more than ${WIDEST_LINE} characters is not read to its end.`
-  const instead = 'Say it in fewer words: a comment states the rule. Give parts of an expression a name.'
-  return wideLines.map((line) => ({ path, line, what: `has more than ${WIDEST_LINE} characters`, why, instead }))
 }
 
 /** Finds breaches of the rules for pages. Routers are checked everywhere, the other pages in features. */
@@ -351,33 +302,3 @@ const aliases = (source: SourceFacts): Finding[] =>
     why: `If the table has a field with the id ${alias}, PostgreSQL reads the field instead.`,
     instead: `Put the alias before a dot: name the columns of a function (unnest(…) as u (option) → u.option), and write ${alias}.* for a row.`,
   }))
-
-/** Reports each cycle of imports once. Imports of types count, too; Biome 2.3 has such a rule only among its experimental ones. */
-function cycles(sources: SourceFacts[]): Finding[] {
-  const needs = new Map(sources.map(({ path, imports }) => [path, [...new Set(imports.map(({ to }) => to).filter((to) => isOurs(to)))]]))
-  const found = new Map<string, string[]>()
-  const done = new Set<string>()
-  const trail: string[] = []
-
-  function follow(path: string): void {
-    const start = trail.indexOf(path)
-    if (start >= 0) {
-      const cycle = trail.slice(start)
-      found.set([...cycle].sort().join(), cycle)
-      return
-    }
-    if (done.has(path)) return
-    trail.push(path)
-    for (const next of needs.get(path) ?? []) follow(next)
-    trail.pop()
-    done.add(path)
-  }
-  for (const path of needs.keys()) follow(path)
-
-  return [...found.values()].map((cycle) => ({
-    path: cycle[0] ?? '',
-    what: `a cycle: ${[...cycle, cycle[0]].map((path) => path?.replace('src/', '')).join(' → ')}`,
-    why: 'None of them can be understood, tested or loaded without the others.',
-    instead: 'Move what both need into a third file that needs neither; for types, to the file that owns the noun.',
-  }))
-}

@@ -1,6 +1,7 @@
 /**
  * The shape of an OpenAPI document, which the code of callers depends on, and the differences between two of them. Texts for readers,
- * examples and the order of keys do not count, nor do two spellings of one schema, such as `type: [string, null]` and `anyOf`.
+ * examples and the order of keys do not count, nor do two spellings of one schema, such as `type: [string, null]` and `anyOf`, or a schema
+ * that one document writes out and the other names.
  */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
@@ -31,42 +32,67 @@ const INTEGER_FORMATS = new Set<Json | undefined>(['int32', 'int64'])
 const INTEGER_BOUNDS = new Set<Json | undefined>([Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER])
 
 const METHODS = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options'])
-const RESPONSE = '#/components/responses/'
 const SCHEMA = '#/components/schemas/'
 const REQUIRED = 'is required'
 
 /** What the second document adds to the first, changes in it and lacks of it. */
 export function shapeDifferences(before: Json, after: Json): Difference[] {
   const requested = new Set([...schemasOfRequests(before), ...schemasOfRequests(after)])
-  return differences(documentShape(before), documentShape(after), [], requested)
+  const shared = new Set(Object.keys(schemasOf(before)).filter((name) => name in schemasOf(after)))
+  const [old, current] = [before, after].map((document) => documentShape(writtenOut(document, shared)))
+  return differences(old ?? null, current ?? null, [], requested)
+}
+
+const schemasOf = (document: Json): JsonObject => object(object(object(document).components).schemas)
+
+/** The document with a schema in each place that refers to it, but for those that both documents name. */
+function writtenOut(document: Json, shared: ReadonlySet<string>): Json {
+  const schemas = schemasOf(document)
+  const replaced = (value: Json, open: readonly string[]): Json => {
+    if (Array.isArray(value)) return value.map((item) => replaced(item, open))
+    if (!isObject(value)) return value
+    const { $ref, ...rest } = value
+    const name = typeof $ref === 'string' && $ref.startsWith(SCHEMA) ? $ref.slice(SCHEMA.length) : undefined
+    // A schema that contains itself stays a reference within itself.
+    if (name === undefined || !isObject(schemas[name]) || shared.has(name) || open.includes(name))
+      return mapped(value, (inner) => replaced(inner, open))
+    return replaced({ ...object(schemas[name]), ...rest }, [...open, name])
+  }
+  return replaced(document, [])
 }
 
 // ── the shape ───────────────────────────────────────────────────────────────
 
 function documentShape(document: Json): Json {
   const { components, info: _, ...rest } = object(document)
-  const { responses, ...kept } = object(components)
-  return shapeOf({ ...rest, components: kept }, '', object(responses))
+  const { responses, parameters, ...kept } = object(components)
+  return shapeOf({ ...rest, components: kept }, '', new Map([...referred('responses', responses), ...referred('parameters', parameters)]))
 }
 
-/** @param shared the responses that operations refer to: they are written out, because an operation may also have its own */
-function shapeOf(value: Json, key: string, shared: JsonObject): Json {
-  if (key === 'parameters' && Array.isArray(value)) return shapeOf(byName(value), key, shared)
+/** What a section of the components has, by the references to it. */
+const referred = (section: string, components: Json | undefined): [string, Json][] =>
+  Object.entries(object(components)).map(([name, component]) => [`#/components/${section}/${name}`, component])
+
+type Shared = ReadonlyMap<Json | undefined, Json>
+
+/** @param shared the answers and parameters that operations refer to: they are written out, because an operation may also have its own */
+function shapeOf(value: Json, key: string, shared: Shared): Json {
+  if (key === 'parameters' && Array.isArray(value)) return shapeOf(byName(value, shared), key, shared)
   if (key === 'tags' && Array.isArray(value)) return Object.fromEntries(value.map((tag) => [String(object(tag).name ?? tag), true]))
   if (Array.isArray(value)) return value.map((item) => shapeOf(item, '', shared))
   if (!isObject(value)) return value
-  const name = typeof value.$ref === 'string' && value.$ref.startsWith(RESPONSE) && value.$ref.slice(RESPONSE.length)
-  if (name) return shapeOf(shared[name] ?? null, '', shared)
+  const component = shared.get(value.$ref)
+  if (component !== undefined) return shapeOf(component, '', shared)
   if (SCHEMA_MAPS.has(key)) return mapped(value, schemaShape)
   return mapped(MAPS.has(key) ? value : withoutWording(value), (inner, innerKey) =>
     SCHEMAS.has(innerKey) && !MAPS.has(key) ? schemaShape(inner) : shapeOf(inner, MAPS.has(key) ? '' : innerKey, shared),
   )
 }
 
-function byName(parameters: Json[]): JsonObject {
+function byName(parameters: Json[], shared: Shared): JsonObject {
   return Object.fromEntries(
     parameters.map((parameter) => {
-      const { in: place, name, required = false, ...rest } = object(parameter)
+      const { in: place, name, required = false, ...rest } = object(shared.get(object(parameter).$ref) ?? parameter)
       return [`${place} ${name}`, { [REQUIRED]: required, ...rest }]
     }),
   )
@@ -105,7 +131,7 @@ function alternativeName({ $ref, type }: JsonObject): string {
 }
 
 function alternativeShape({ $ref: _, type, enum: values, format, properties, required, ...rest }: JsonObject): Json {
-  const shape = object(shapeOf(rest, '', {}))
+  const shape = object(shapeOf(rest, '', new Map()))
   for (const bound of ['minimum', 'maximum']) if (INTEGER_BOUNDS.has(shape[bound])) delete shape[bound]
   if (format !== undefined && !(type === 'integer' && INTEGER_FORMATS.has(format))) shape.format = format
   if (Array.isArray(values)) shape.enum = Object.fromEntries(values.map((value) => [JSON.stringify(value), true]))

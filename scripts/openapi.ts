@@ -1,9 +1,11 @@
-/** Writes openapi.json from the procedures; with --check only reports whether it is up to date. */
+/** Writes openapi.json from the procedures; with --check only reports whether it is up to date. Then names what is against its rules. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { apiDocument } from '../src/router.ts'
+import { type RuledDocument, ruleBreaches } from './openapi-rules.ts'
 
 const path = new URL('../openapi.json', import.meta.url)
-const json = `${JSON.stringify(await apiDocument(), null, 2)}\n`
+const document = await apiDocument()
+const json = `${JSON.stringify(document, null, 2)}\n`
 
 if (process.argv.includes('--check')) {
   if (readFileSync(path, 'utf8') !== json) {
@@ -11,3 +13,8 @@ if (process.argv.includes('--check')) {
     process.exitCode = 1
   }
 } else writeFileSync(path, json)
+
+for (const breach of ruleBreaches(document as RuledDocument)) {
+  console.error(breach)
+  process.exitCode = 1
+}

@@ -1,5 +1,5 @@
 /** Finds pages of the documentation that are longer than a reader has patience for. Words are counted as `wc -w` counts them. */
-import type { Finding } from './house-rules.ts'
+import type { Finding } from './tree-rules.ts'
 
 interface Limit {
   most: number
@@ -20,7 +20,7 @@ const PAGES: Record<string, Limit> = {
     instead: 'Merge the unreleased entries about one thing, and leave out what no caller and no operator notices.',
   },
   'docs/benchmarks.md': { most: 3_000, ...ANSWERS },
-  'docs/operations.md': { most: 6_000, ...ANSWERS },
+  'docs/operations.md': { most: 3_500, ...ANSWERS },
   'docs/reliability.md': { most: 1_500, ...ANSWERS },
   'docs/scaling.md': { most: 1_500, ...ANSWERS },
 }
@@ -30,7 +30,7 @@ const DECISION: Limit = {
   instead: 'Keep the choice that stands, its reason and what follows from it. Cut how it came about, or split what are two choices.',
 }
 const ALL: Limit = {
-  most: 48_000,
+  most: 51_570,
   why: 'Nobody can keep more pages than this true.',
   instead: 'Shorten a page that repeats another one. If a new page answers what no page did, raise the limit by its words.',
 }

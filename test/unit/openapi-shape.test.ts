@@ -29,6 +29,7 @@ const shortened = (before: Json, after: Json) =>
 
 const text = { type: 'string' }
 const withTitle = { type: 'object', required: ['title'], properties: { title: text } }
+const task = { $ref: '#/components/schemas/Task' }
 const withNote = (required: string[]) => ({ type: 'object', required, properties: { title: text, note: text } })
 
 test.for<[name: string, before: Json, after: Json]>([
@@ -52,6 +53,14 @@ test.for<[name: string, before: Json, after: Json]>([
       components: { responses: { Missing: { content: {} } } },
     },
     { ...(documentOf({ operation: { responses: { 404: { description: 'No such task.', content: {} } } } }) as object), components: {} },
+  ],
+  [
+    'a parameter that is written out',
+    {
+      ...(documentOf({ operation: { parameters: [{ $ref: '#/components/parameters/Limit' }] } }) as object),
+      components: { parameters: { Limit: { in: 'query', name: 'limit', schema: text } } },
+    },
+    { ...(documentOf({ operation: { parameters: [{ in: 'query', name: 'limit', schema: text }] } }) as object), components: {} },
   ],
 ])('%s is no difference', ([, before, after]) => {
   expect(shortened(before, after)).toEqual([])
@@ -94,6 +103,16 @@ test.for<[name: string, before: Json, after: Json, differences: string[]]>([
     documentOf(),
     documentOf({ operation: { parameters: [{ in: 'query', name: 'limit', schema: { type: 'integer' } }] } }),
     ['added paths › /api/tasks › post › parameters'],
+  ],
+  [
+    'a name for a schema',
+    documentOf({ body: withTitle, answer: { type: 'array', items: { anyOf: [withTitle, { type: 'null' }] } } }),
+    documentOf({
+      body: { ...task, description: 'What to create.' },
+      answer: { type: 'array', items: { anyOf: [task, { type: 'null' }] } },
+      schemas: { Task: withTitle },
+    }),
+    ['added components › schemas › Task'],
   ],
 ])('%s is an addition', ([, before, after, differences]) => {
   expect(shortened(before, after)).toEqual(differences)
