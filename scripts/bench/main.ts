@@ -12,6 +12,7 @@ import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embed
 import { runScript, ScriptError } from '../runtime.ts'
 import type { Account, Suite } from './case.ts'
 import { cluster } from './cluster/suite.ts'
+import { inConsole } from './console/suite.ts'
 import { events } from './events/suite.ts'
 import { files } from './files/suite.ts'
 import { foundation } from './foundation/suite.ts'
@@ -23,6 +24,7 @@ import { startOthers } from './others/start.ts'
 import { type Process, postmasterIn, SERVICE_LISTENS, startArguments, startProcess } from './process.ts'
 import { processes } from './processes/suite.ts'
 import { printProfile } from './profile.ts'
+import { queries } from './queries/suite.ts'
 import { measureGrowth, SIZES } from './records/growth.ts'
 import { records } from './records/suite.ts'
 import { replicas } from './replicas/suite.ts'
@@ -30,7 +32,20 @@ import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files, processes, replicas, cluster }
+const SUITES: Record<string, Suite<unknown>> = {
+  foundation,
+  records,
+  queries,
+  tables,
+  tasks,
+  events,
+  mail,
+  files,
+  processes,
+  replicas,
+  cluster,
+  console: inConsole,
+}
 
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)

@@ -5,8 +5,8 @@ import { argumentProblem, ScriptError } from '../runtime.ts'
 import type { Suite } from './case.ts'
 
 export const USAGE = `npm run bench -- [options]
-  --suite <name>         foundation (as without it), records, tables, tasks, events, mail, files, processes,
-                         replicas or cluster, which needs CITUS_DIR
+  --suite <name>         foundation (as without it), records, queries, tables, tasks, events, mail, files,
+                         processes, replicas, console, which needs a browser, or cluster, which needs CITUS_DIR
   --only <part>          cases and steps with this in their name; may be given several times
   --connections 10,50    numbers of concurrent connections; each case runs with each of them
   --rounds 5             number of rounds; the medians are printed
@@ -16,7 +16,7 @@ export const USAGE = `npm run bench -- [options]
                          how each case grows (docs/benchmarks/growth.svg)
   --data-dir <folder>    keeps the data in this folder for the next run
   --prepare              only creates the data, in --data-dir
-  --others <folder>      where Directus and NocoDB are installed: measures them, too (docs/benchmarks.md, Others)
+  --others <folder>      where Directus and NocoDB are installed: measures them, too (scripts/bench/README.md)
   --own-copy             gives them a copy of the table with only a primary key, as they create tables, instead of the table with our indexes
   --profile              prints where the service spent CPU time; profiling makes the measured service slower`
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Process {
@@ -18,10 +18,12 @@ export const SERVICE_LISTENS = /listens on (http[^;\s]+)/
 
 /** The arguments that `npm start` passes to node, including the flags of V8. @param root the folder of another release */
 export function startArguments(root = join(import.meta.dirname, '../..')): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
-  const [, ...flags] = scripts.start.replace(/^.*?exec /, '').split(' ')
-  const file = flags.pop() ?? ''
-  return [...flags, join(root, file)]
+  // The previous release has the command in package.json.
+  const file = ['scripts/start.sh', 'package.json'].map((name) => join(root, name)).find((path) => existsSync(path)) ?? root
+  const [, line = ''] = /exec node (.* src\/main\.ts)/.exec(readFileSync(file, 'utf8')) ?? []
+  const flags = line.split(' ')
+  const main = flags.pop() ?? ''
+  return [...flags, join(root, main)]
 }
 
 /** What `npm start` sets for the C library, which bare servers get as well. */

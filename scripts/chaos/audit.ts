@@ -28,6 +28,7 @@ interface Held {
 export async function auditOf(world: World, ledger: Ledger, stream: Stream, isSettled: boolean): Promise<Account> {
   const account: Account = { lost: [], doubled: [], orphans: [], invalidIndexes: [], unfinished: [], compared: {}, notes: [] }
   await auditRecords(world, ledger, account)
+  await auditHistories(world, account)
   await auditComments(world, ledger, account)
   await auditTasks(world, ledger, account, stream)
   await auditMails(world, ledger, account)
@@ -66,6 +67,18 @@ async function auditRecords({ query, stage }: World, ledger: Ledger, account: Ac
     if (id === undefined || (ledger.perhapsDeleted.has(id) && !ledger.deleted.has(id))) return undefined
     return ledger.deleted.has(id) ? 0 : 1
   })
+}
+
+/** Each version of a record is that of one entry. */
+async function auditHistories({ query, stage }: World, account: Account): Promise<void> {
+  const rows = await query<{ id: number; version: number; entries: number[] }>(`
+    select r.id, r.version, array(select h.version from t${stage.table}.history h where h.record_id = r.id order by 1) as entries
+    from t${stage.table}.records r`)
+  for (const { id, version, entries } of rows) {
+    const isWhole = entries.length === version && entries.every((entry, index) => entry === index + 1)
+    if (!isWhole) account.lost.push(`record ${id} has version ${version}, and its history has ${entries.join()}`)
+  }
+  account.compared.histories = rows.length
 }
 
 /** Whether a thing on a record must exist: not if it was never acknowledged, and not after its record was deleted. */
@@ -161,7 +174,12 @@ const orphansOn = (table: number): Record<string, string> => ({
   subscriptions: `select record_id::text from subscriptions s where table_id = ${table} and record_id > 0
     and not exists (select from t${table}.records r where r.id = s.record_id)`,
   'held files': `select path from stored_files f where table_id = ${table} and dropped_at is null
-    and not exists (select from t${table}.records r where r.id = f.record_id)`,
+    and not exists (select from t${table}.records r where r.id = f.record_id)
+    and not exists (select from deleted_records d where d.table_id = f.table_id and d.record_id = f.record_id)`,
+  'deleted records': `select record_id::text from deleted_records d where table_id = ${table}
+    and exists (select from t${table}.records r where r.id = d.record_id)`,
+  'rows of deleted records': `select source from deleted_rows w where not exists (
+    select from deleted_records d where d.table_id = w.table_id and d.record_id = w.record_id)`,
   'task comments': 'select content from task_comments c where not exists (select from tasks k where k.id = c.task_id)',
   'outbound mails':
     'select comment_id::text from outbound_emails o where not exists (select from record_comments c where c.id = o.comment_id)',
@@ -189,6 +207,7 @@ async function auditLeftWork({ query }: World, account: Account, isSettled: bool
   const left = isSettled ? [] : await query<{ name: string; count: number }>(LEFT)
   for (const { name, count } of left) account.unfinished.push(`${count} jobs of ${name} are left`)
   for (const { id } of await query<{ id: number }>(CONVERTING)) account.unfinished.push(`conversion ${id} has not ended`)
+  for (const { id } of await query<{ id: number }>(CHANGING)) account.unfinished.push(`the change of many records ${id} has not ended`)
   for (const { name } of await query<{ name: string }>(INVALID)) account.invalidIndexes.push(name)
 }
 
@@ -196,6 +215,7 @@ const DEAD = `select name, count(*)::int from pgboss.job where state = 'failed' 
 const LEFT = `select name, count(*)::int from pgboss.job where state in ('created', 'retry', 'active') and name <> 'dead-letters'
   and (start_after <= now() or state in ('retry', 'active')) group by 1`
 const CONVERTING = `select id from field_conversions where state in ('queued', 'running')`
+const CHANGING = `select id from bulk_changes where state = 'running'`
 const INVALID = `select indexrelid::regclass::text as name from pg_index where not indisvalid`
 
 /** How much is still to be done; 0 when everything has settled. */
@@ -204,6 +224,6 @@ export async function leftToDo({ query, stage }: World): Promise<number> {
     (select count(*) from tasks where table_id = ${stage.table} and reminder_at is not null and reminder_sent_at is null and not reminder_missed and status = 'open')
     + (select count(*) from record_comments where type = 'email_out' and metadata->>'status' = 'queued')
     + (select count(*) from (${LEFT}) l where l.name not like '\\_\\_pgboss%')
-    + (select count(*) from (${CONVERTING}) c) + (select count(*) from (${INVALID}) i))::int as count`)
+    + (select count(*) from (${CONVERTING}) c) + (select count(*) from (${CHANGING}) b) + (select count(*) from (${INVALID}) i))::int as count`)
   return left?.count ?? 0
 }

@@ -8,6 +8,7 @@ import type { Stage } from './stage.ts'
 /** The load deletes one record in this number, with everything that belongs to it. */
 const DELETED_SHARE = 4
 const DELETED_AT_ONCE = 10
+const CHANGED_AT_ONCE = 10
 const MINUTE_MS = 60_000
 /** Each caller rests this long between two requests. */
 const PAUSE_MS = 20
@@ -66,6 +67,44 @@ const deleteRecords: Deed = async (caller, { table }, ledger) => {
   if (reply) for (const id of ids) ledger.deleted.add(id)
 }
 
+/** Deletes records, and restores them one by one or by taking the deletion back. What is not acknowledged may be deleted in the end. */
+const deleteAndRestore: Deed = async (caller, { table }, ledger) => {
+  const ids = ledger
+    .liveRecords()
+    .filter((id) => id % DELETED_SHARE === 1)
+    .slice(0, DELETED_AT_ONCE)
+  if (!ids.length) return
+  for (const id of ids) ledger.perhapsDeleted.add(id)
+  const changeId = await pick([deletedBatch, deletedWhere])(caller, table, ledger, ids)
+  if (!changeId) return
+  const isUndo = pick([true, false])
+  const isBack = isUndo && (await caller.insist(`/api/table/${table}/change/${changeId}/undo`, {})) !== null
+  for (const id of ids) if (isBack || (!isUndo && (await isRestored(caller, table, id)))) ledger.perhapsDeleted.delete(id)
+}
+
+/** @returns the id of the change; undefined if it was not acknowledged */
+type Deletion = (caller: Caller, table: number, ledger: Ledger, ids: readonly number[]) => Promise<number | undefined>
+
+const deletedBatch: Deletion = async (caller, table, _, ids) =>
+  (await caller.insist(`/api/table/${table}/records/delete_batch`, { record_ids: ids }))?.body.change_id
+
+const deletedWhere: Deletion = async (caller, table, ledger, ids) => {
+  const names = [...ledger.records].flatMap(([name, { id }]) => (ids.includes(id ?? 0) ? [name] : []))
+  const where = { filter: { column: 'name', compare: '=', value: names }, expect: ids.length }
+  const { status, body } = await caller.send(`/api/table/${table}/records/delete_where`, where)
+  return status === 200 ? body.change_id : undefined
+}
+
+/** A repetition whose first answer was lost is told that the record is not deleted. */
+async function isRestored(caller: Caller, table: number, id: number): Promise<boolean> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const { status } = await caller.send(`/api/table/${table}/record/${id}/restore`, {})
+    if (status === 200 || status === 409) return true
+    await sleep(PAUSE_MS * 10)
+  }
+  return false
+}
+
 const createTask: Deed = async (caller, { table }, ledger) => {
   const recordId = pick(ledger.liveRecords())
   if (recordId === undefined) return
@@ -119,6 +158,39 @@ const uploadFile: Deed = async (caller, { table }, ledger) => {
   if (stored) ledger.files.set(name, { ...entry, path: stored.path })
 }
 
+/** Changes the newest records, and takes the change back. */
+const changeAndUndo: Deed = async (caller, { table }, ledger) => {
+  const ids = ledger.liveRecords().slice(-CHANGED_AT_ONCE)
+  if (!ids.length) return
+  const records = ids.map((id) => ({ id, data: { amount: ++counter } }))
+  const reply = await caller.insist(`/api/table/${table}/records/update_batch?envelope=true`, { records })
+  if (reply?.body.change_id) await caller.insist(`/api/table/${table}/change/${reply.body.change_id}/undo`, {})
+}
+
+/** Changes a tenth of the large table by a job, and cancels it or takes it back. */
+const changeMany: Deed = async (caller, { large }) => {
+  const path = `/api/table/${large}/records/update_where`
+  const change = { filter: { column: 'amount', compare: '<', value: 100 }, data: { due: pick(['2026-05-01', '2026-05-02']) } }
+  const counted = await caller.send(path, { ...change, dry_run: true })
+  if (counted.status !== 200) return
+  const { status, body } = await caller.send(path, { ...change, expect: counted.body.matched })
+  if (status !== 200 || !body.job_id) return
+  await caller.send(pick([`/api/job/${body.job_id}/cancel`, `/api/table/${large}/change/${body.change_id}/undo`]), {})
+}
+
+/** Deletes a part of the large table by a job, and takes that back by another once it has ended. */
+const deleteMany: Deed = async (caller, { large }) => {
+  const path = `/api/table/${large}/records/delete_where`
+  const where = { filter: { column: 'amount', compare: '>=', value: 900 } }
+  const counted = await caller.send(path, { ...where, dry_run: true })
+  if (counted.status !== 200) return
+  const { status, body } = await caller.send(path, { ...where, expect: counted.body.matched })
+  if (status !== 200 || !body.job_id) return
+  const isRunning = async () => (await caller.send(`/api/job/${body.job_id}`)).body.state === 'running'
+  for (let waits = 0; waits < 20 && (await isRunning()); waits++) await sleep(1_000)
+  await caller.send(`/api/table/${large}/change/${body.change_id}/undo`, {})
+}
+
 /** Each new view makes the service build an index, and drop it when the view is gone. */
 const changeViews: Deed = async (caller, { large }) => {
   const view = { name: nameOf('view'), type: 'grid', order_by: pick(['name', 'amount', 'due']), order_dir: pick(['A', 'D']) }
@@ -150,6 +222,11 @@ const DEEDS: readonly Deed[] = [
   ...Array<Deed>(2).fill(uploadFile),
   ...Array<Deed>(2).fill(query),
   deleteRecords,
+  deleteAndRestore,
+  deleteAndRestore,
+  changeAndUndo,
+  changeMany,
+  deleteMany,
   changeViews,
   convertField,
 ]

@@ -20,6 +20,7 @@ type Row = Record<string, unknown> & { id: number }
 const USER = (column: string) =>
   `(select json_build_object('id', u.id, 'email', u.email, 'name', u.name) from users u where u.id = r.${column}) as ${column}`
 const DATA = `r.id, name, email, phone, status, tags, amount, due, met, active, city, notes, ${USER('owner')}, r.created_at, r.updated_at`
+const RECORD = `${DATA}, r.version`
 const ALL = `${DATA}, ${USER('created_by')}, ${USER('updated_by')}`
 
 /** Replaces option ids by titles, and empty values by those of the API. */
@@ -32,8 +33,8 @@ function present(row: Row): Row {
 }
 
 function recordOf(row: Row) {
-  const { id, created_at, updated_at, ...data } = present(row)
-  return { id, title: data.name, data, created_at, updated_at }
+  const { id, created_at, updated_at, version, ...data } = present(row)
+  return { id, title: data.name, data, created_at, updated_at, version }
 }
 
 app.post('/query', async () => {
@@ -89,11 +90,35 @@ app.post('/query/written', async (_, reply) => {
 app.get<{ Params: { id: string } }>('/record/:id', async ({ params }) => {
   const { rows } = await pool.query<Row>({
     name: 'record',
-    text: `select ${DATA} from ${records} r where r.id = $1`,
+    text: `select ${RECORD} from ${records} r where r.id = $1`,
     values: [Number(params.id)],
   })
   return recordOf(rows[0] as Row)
 })
+
+interface Entry {
+  changes: Record<string, { name: string; type: string; from: string; to: string; titles?: Record<string, string> }>
+  total: number
+}
+
+app.get<{ Params: { id: string } }>('/record/:id/history', async ({ params }, reply) => {
+  const { rows } = await pool.query<Entry>({
+    name: 'history',
+    text: `select h.change_id, h.version, h.at, h.user_id, u.name as user_name, h.api_key_id, h.kind, h.records, h.changes,
+        (select count(*)::int from "t${tableId}".history n where n.record_id = $1) as total
+      from "t${tableId}".history h join users u on u.id = h.user_id where h.record_id = $1 order by h.version desc limit 50`,
+    values: [Number(params.id)],
+  })
+  reply.header('x-total-count', rows[0]?.total)
+  return rows.map(({ total: _, changes, ...entry }) => ({ ...entry, changes: FIELDS_IN_ORDER.map((field) => changeOf(changes, field)) }))
+})
+
+const FIELDS_IN_ORDER = ['status', 'amount', 'city']
+function changeOf(changes: Entry['changes'], field: string) {
+  const { name, type, from, to, titles } = changes[field] as Entry['changes'][string]
+  const value = (cell: string) => (type === 'number' ? Number(cell) : (titles?.[cell] ?? cell))
+  return { field, name, from: value(from), to: value(to) }
+}
 
 interface Body {
   data: Record<string, unknown>
@@ -104,7 +129,7 @@ app.post<{ Body: Body }>('/record', async ({ body: { data } }) => {
     name: 'create',
     text: `with r as (insert into ${records} (name, email, phone, status, tags, amount, due, met, active, city, notes, owner, created_at, created_by, updated_at, updated_by)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now()::timestamp(0), $12, now()::timestamp(0), $12) returning *)
-      select ${DATA} from r`,
+      select ${RECORD} from r`,
     values: [data.name, data.email, data.phone, 1, [1, 2], data.amount, data.due, data.met, data.active, data.city, data.notes, userId],
   })
   return recordOf(rows[0] as Row)
@@ -118,7 +143,7 @@ app.post<{ Body: { records: Body[] } }>('/records', async ({ body }) => {
         select x.name, x.email, x.phone, 1, '{1,2}'::int[], x.amount, x.due, x.met, x.active, x.city, x.notes, $1, now()::timestamp(0), $1, now()::timestamp(0), $1
         from unnest($2::text[], $3::text[], $4::text[], $5::numeric[], $6::date[], $7::timestamp[], $8::boolean[], $9::text[], $10::text[])
           as x (name, email, phone, amount, due, met, active, city, notes) returning *)
-      select ${DATA} from r order by r.id`,
+      select ${RECORD} from r order by r.id`,
     values: [userId, ...['name', 'email', 'phone', 'amount', 'due', 'met', 'active', 'city', 'notes'].map(column)],
   })
   return rows.map(recordOf)
@@ -129,7 +154,7 @@ app.post<{ Params: { id: string }; Body: Body }>('/record/:id/update', async ({ 
     name: 'update',
     text: `with r as (update ${records} set amount = $1, city = $2, version = version + 1, updated_at = now()::timestamp(0), updated_by = $3
         where id = $4 returning *)
-      select ${DATA} from r`,
+      select ${RECORD} from r`,
     values: [data.amount, data.city, userId, Number(params.id)],
   })
   return recordOf(rows[0] as Row)

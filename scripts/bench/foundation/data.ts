@@ -1,4 +1,5 @@
 /** The measured table, view and tasks, created through the API. */
+import { historyOf, recordsOf, sql } from '../../../src/platform/database/database.ts'
 import type { Ground } from '../case.ts'
 
 export interface Filled {
@@ -7,6 +8,8 @@ export interface Filled {
   viewId: number
   recordIds: number[]
   taskIds: number[]
+  /** A record with many changes. */
+  changedId: number
 }
 
 export const FIELDS = [
@@ -25,10 +28,11 @@ export const FIELDS = [
 ]
 const CITIES = ['Berlin', 'Bern', 'Lisbon', 'Oslo', 'Quito', 'Rome', 'Vienna']
 const BATCH = 1_000
+const CHANGES = 10_000
 const DAY_MS = 86_400_000
 
 /** A third of the records are open, and nearly all of those are due. */
-export async function fill({ key, browser, account }: Ground, { records: recordCount }: { records: number }): Promise<Filled> {
+export async function fill({ db, key, browser, account }: Ground, { records: recordCount }: { records: number }): Promise<Filled> {
   const { id: spaceId } = (await key('POST', '/api/spaces/create', { name: 'Bench' })) as { id: number }
   const { id: tableId } = (await key('POST', `/api/space/${spaceId}/tables/create`, { name: 'Deals', fields: FIELDS })) as { id: number }
   const recordIds: number[] = []
@@ -52,7 +56,27 @@ export async function fill({ key, browser, account }: Ground, { records: recordC
     const path = `/api/tasks/onRecord/${tableId}/${recordIds[index % recordIds.length]}/create`
     taskIds.push(((await key('POST', path, newTask())) as { id: number }).id)
   }
-  return { ownerId: account.ownerId, tableId, viewId, recordIds, taskIds }
+  const changedId = await makeChanged({ db, key, account }, tableId)
+  return { ownerId: account.ownerId, tableId, viewId, recordIds, taskIds, changedId }
+}
+
+/** Makes a record whose changes are written by SQL. */
+async function makeChanged({ db, key, account }: Pick<Ground, 'db' | 'key' | 'account'>, tableId: number): Promise<number> {
+  const { id } = (await key('POST', `/api/table/${tableId}/records/create`, { data: { name: 'Changed', status: 'Done' } })) as {
+    id: number
+  }
+  const text = (name: string, from: string, to: string) => ({ name, type: 'text', from, to })
+  const changes = {
+    city: text('City', 'Berlin', 'Lisbon'),
+    amount: { ...text('Amount', '1250.50', '1300'), type: 'number' },
+    status: { name: 'Status', type: 'select', from: '1', to: '2', titles: { 1: 'Open', 2: 'Waiting' } },
+  }
+  await db.write(sql`
+    insert into ${historyOf(tableId)} (change_id, at, record_id, version, user_id, records, kind, changes)
+    select nextval('public.change_ids'), now()::timestamp(0), ${id}, v, ${account.ownerId}, 1, 'update', ${JSON.stringify(changes)}::jsonb
+    from generate_series(2, ${CHANGES}::int) v`)
+  await db.write(sql`update ${recordsOf(tableId)} set version = ${CHANGES} where id = ${id}`)
+  return id
 }
 
 export const newTask = () => ({

@@ -74,7 +74,7 @@ export async function startPeer(
 
 export function run(folder: string, args: string[], environment: Record<string, string>) {
   const node = join(folder, 'node_modules', '.bin', 'node')
-  if (!existsSync(node)) throw new Error(`${folder} has no Node of its own: see docs/benchmarks.md, Others`)
+  if (!existsSync(node)) throw new Error(`${folder} has no Node of its own: see scripts/bench/README.md`)
   const log = openSync(join(folder, 'server.log'), 'a')
   return spawn(node, args, { cwd: folder, env: { ...process.env, ...environment }, stdio: ['ignore', log, log] })
 }

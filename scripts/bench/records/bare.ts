@@ -3,11 +3,11 @@ import { openBare, optionTitles } from '../bare.ts'
 import { AMOUNT, CITY_PART, PREFIX } from './data.ts'
 
 const {
-  setting: { tableId, userId, farIn },
+  setting: { tableId, userId, farIn, half },
   pool,
   app,
   listen,
-} = openBare<{ tableId: number; userId: number; farIn: number }>()
+} = openBare<Record<'tableId' | 'userId' | 'farIn' | 'half', number>>()
 const records = `"t${tableId}".records`
 const titles = await optionTitles(pool, tableId)
 
@@ -79,6 +79,11 @@ const byOffset = withUsers(
 )
 app.post('/offset', async () => (await pool.query<Row>({ name: 'offset', text: byOffset })).rows.map(present))
 
+const deepById = pageOf('deep-by-id', 'true', 'r.id', `limit 100 offset ${half}`)
+app.post('/deepById', () => deepById([]))
+const deepByAmount = pageOf('deep-by-amount', 'true', BY_AMOUNT, `limit 100 offset ${half}`)
+app.post('/deepByAmount', () => deepByAmount([]))
+
 const byCursor = pageOf('by-cursor', '(r.amount, r.id) < ($1, $2)', BY_AMOUNT)
 const { rows: anchors } = await pool.query<Row>(`select r.amount, r.id from ${records} r order by ${BY_AMOUNT} limit 1 offset ${farIn - 1}`)
 app.post('/cursor', () => byCursor([anchors[0]?.amount, anchors[0]?.id]))
@@ -100,8 +105,8 @@ app.post<{ Body: { data: Record<string, unknown> } }>('/create', async ({ body: 
       select r.*, ${person('o', 'owner')} from r left join users o on o.id = r.owner`,
     values: [data.name, data.email, data.phone, 3, [1, 2], data.amount, data.due, data.met, data.active, data.city, data.notes, userId],
   })
-  const { id, created_at, updated_at, created_by: _by, updated_by: _at, version: _version, ...rest } = present(rows[0] as Row)
-  return { id, title: rest.name, data: rest, created_at, updated_at }
+  const { id, created_at, updated_at, created_by: _by, updated_by: _at, version, ...rest } = present(rows[0] as Row)
+  return { id, title: rest.name, data: rest, created_at, updated_at, version }
 })
 
 await listen()

@@ -61,7 +61,7 @@ export async function fill(ground: Ground, { records }: { records: number }): Pr
   })
   const views = await saveViews(browser, tableId)
   // For smaller tables the service does neither.
-  if (records > FEW_RECORDS) await indexesMade(key, tableId)
+  if (records > FEW_RECORDS) await indexesMade(key, tableId, TEXT_FIELDS + 1)
   if (records > MANY_RECORDS) await tallied(db, tableId)
   return { ownerId: account.ownerId, spaceId, tableId, views, members }
 }
@@ -70,19 +70,19 @@ export async function fill(ground: Ground, { records }: { records: number }): Pr
 const PATIENCE = { withinMs: 7_200_000, everyMs: 500 }
 const TEXT_FIELDS = 5
 
-/** Waits until the service has built the indexes for the views. */
-async function indexesMade(key: Api, tableId: number): Promise<void> {
+/** Waits until the service has built so many indexes, and all that it has planned. */
+export async function indexesMade(key: Api, tableId: number, fewest: number): Promise<void> {
   let made: { state: string }[] = []
   const areReady = async () => {
     made = (await key('GET', `/api/table/${tableId}/indexes`)) as { state: string }[]
     if (made.some(({ state }) => state === 'failed')) throw new Error(`An index failed: ${JSON.stringify(made)}`)
-    return made.length > TEXT_FIELDS && made.every(({ state }) => state === 'ready')
+    return made.length >= fewest && made.every(({ state }) => state === 'ready')
   }
   await until(areReady, () => `for the indexes: ${JSON.stringify(made)}`, PATIENCE)
 }
 
 /** Waits until the service knows the number of records, for which it looks every minute. */
-async function tallied(db: Ground['db'], tableId: number): Promise<void> {
+export async function tallied(db: Ground['db'], tableId: number): Promise<void> {
   const tallies = () => db.read(sql`select from record_tallies where table_id = ${tableId} and is_base`)
   await until(async () => (await tallies()).length, 'for the tally of the table', PATIENCE)
 }

@@ -1,4 +1,4 @@
-/** Measures what takes long on a large table, while a reader and a writer go on: an index and an import. */
+/** Measures what takes long on a large table, while a reader and a writer go on: an index, an import, and an update of many records. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../../test/support/until.ts'
 import type { Bench } from '../case.ts'
@@ -29,7 +29,9 @@ export async function watchLongWork(bench: Bench, filled: Filled): Promise<void>
     await browser('POST', `${path}/view/${viewId}/delete`)
     await untilIndexed(bench, filled, false)
   })
-  await watched(`${IMPORTED.toLocaleString('en')} rows are imported`, bench, filled, () => importRows(bench, path))
+  const city = `Imported ${Date.now()}`
+  await watched(`${IMPORTED.toLocaleString('en')} rows are imported`, bench, filled, () => importRows(bench, path, city))
+  await watched(`${IMPORTED.toLocaleString('en')} records are updated`, bench, filled, () => updateRecords(bench, path, city))
 }
 
 /** Waits until the table has an index that begins with the field `met`, or until the last such index has been dropped. */
@@ -42,13 +44,25 @@ async function untilIndexed({ key }: Bench, { tableId }: Filled, isWanted: boole
   await until(isSo, 'for the index', { withinMs: WITHIN_MS, everyMs: POLL_MS })
 }
 
-async function importRows({ url, account }: Bench, path: string): Promise<void> {
+async function importRows({ url, account }: Bench, path: string, city: string): Promise<void> {
   const { name, phone, notes } = newRecord(1).data
-  const body = `Name,Phone,Notes\r\n${`${name},"${phone}","${notes}"\r\n`.repeat(IMPORTED)}`
+  const body = `Name,Phone,Notes,City\r\n${`${name},"${phone}","${notes}",${city}\r\n`.repeat(IMPORTED)}`
   const headers = { authorization: `Bearer ${account.secret}`, 'content-type': 'text/csv' }
   const answer = await fetch(`${url}${path}/import`, { method: 'POST', headers, body })
   if (!answer.ok) throw new Error(`import: ${answer.status} ${(await answer.text()).slice(0, 1_000)}`)
   await answer.arrayBuffer()
+}
+
+/** Updates the records of the import by a job. */
+async function updateRecords({ key }: Bench, path: string, city: string): Promise<void> {
+  const body = { where: { city }, data: { amount: 7.5, active: true }, expect: IMPORTED }
+  const { job_id } = (await key('POST', `${path}/records/update_where`, body)) as { job_id: number }
+  const isOver = async () => {
+    const { state, error } = (await key('GET', `/api/job/${job_id}`)) as { state: string; error: string | null }
+    if (state !== 'running' && state !== 'done') throw new Error(`update: ${state} ${error}`)
+    return state === 'done'
+  }
+  await until(isOver, 'for the update', { withinMs: WITHIN_MS, everyMs: POLL_MS })
 }
 
 // ── reader and writer ───────────────────────────────────────────────────────

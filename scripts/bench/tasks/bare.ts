@@ -9,7 +9,7 @@ const {
 } = openBare<{ userId: number }>()
 
 const TASK = `k.id, k.creator_user_id, k.assignee_user_id, k.account_id, k.space_id, k.table_id, k.record_id, k.title, k.details, k.due_date, k.due_time,
-  k.reminder_offset_mins, k.reminder_time, k.reminder_at, k.reminder_sent_at, k.status, k.completed_at, k.completed_by_user_id, k.created_at, k.updated_at, k.attachments`
+  k.reminder_offset_mins, k.reminder_time, k.reminder_at, k.reminder_sent_at, k.status, k.completed_at, k.completed_by_user_id, k.created_at, k.updated_at, k.attachments, k.version`
 
 app.get<{ Params: { id: string } }>('/task/:id', async ({ params }) => {
   const { rows } = await pool.query({
