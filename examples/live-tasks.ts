@@ -4,7 +4,7 @@
  *
  *   GRIDPOST_KEY=gp_… npx node examples/live-tasks.ts
  */
-import { createClient } from '../src/client.ts' // in a project of your own: 'gridpost-client'
+import { createClient } from 'gridpost-client' // npm install http://127.0.0.1:3000/client.tgz
 
 const client = createClient({ baseUrl: process.env.GRIDPOST_URL ?? 'http://127.0.0.1:3000', apiKey: process.env.GRIDPOST_KEY ?? '' })
 

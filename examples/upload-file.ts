@@ -5,7 +5,7 @@
  */
 import { createReadStream, statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { createClient } from '../src/client.ts' // in a project of your own: 'gridpost-client'
+import { createClient } from 'gridpost-client' // npm install http://127.0.0.1:3000/client.tgz
 
 const client = createClient({ baseUrl: process.env.GRIDPOST_URL ?? 'http://127.0.0.1:3000', apiKey: process.env.GRIDPOST_KEY ?? '' })
 const [path = 'README.md', tableId = '4', recordId = '1', field_id = 'documents'] = process.argv.slice(2)
