@@ -22,6 +22,9 @@ const OWN_PROCESS = [
   'test/unit/semaphore.test.ts',
 ]
 
+/** They want the console as its sources are now. */
+const OF_CONSOLE = ['test/console/**/*.test.ts', 'test/console-files.test.ts']
+
 /** Loads both cores by itself and judges what the service still does, so nothing runs beside it. */
 const ALONE = ['test/soak.test.ts']
 
@@ -84,7 +87,7 @@ process.env.GOGC ??= '400'
 const experimental = { viteModuleRunner: false, nodeLoader: false } as const
 
 /** Limits that only a test which hangs reaches, not one that a busy machine runs ten times as long. What is meant to be quick says so itself. */
-const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } } as const
+const patience = { testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } } as const
 
 const each = { pool: 'forks', experimental, ...patience } as const
 
@@ -110,7 +113,17 @@ export default defineConfig({
           ...shared,
           name: 'in a shared process',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...OWN_PROCESS, ...ALONE],
+          exclude: [...configDefaults.exclude, ...OWN_PROCESS, ...OF_CONSOLE, ...ALONE],
+        },
+      },
+      {
+        test: {
+          ...each,
+          ...first,
+          ...shared,
+          name: 'with the console',
+          globalSetup: ['test/support/console-build.ts'],
+          include: OF_CONSOLE,
         },
       },
       { test: { ...each, ...last, name: 'alone', include: ALONE } },

@@ -73,7 +73,7 @@ export async function idsOf(app: TestApp, account: TestAccount, mark = ''): Prom
   const made = async (path: string, body: unknown, caller: Caller = account.owner) => {
     const answer = await app.as(caller).post(path, body)
     if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
-    return answer.body as { id: number }
+    return answer.body as { id: number; change_id: number }
   }
   const key = await made('/api/keys/create', { kind: 'account', name: `Spare${mark}` })
   const table = await made(`/api/space/${account.space}/tables/create`, {
@@ -85,6 +85,10 @@ export async function idsOf(app: TestApp, account: TestAccount, mark = ''): Prom
     ],
   })
   const record = await made(`/api/table/${table.id}/records/create`, { data: { company: `Acme${mark}` } })
+  const change = await made(`/api/table/${table.id}/record/${record.id}/update`, { data: { stage: 'Lead' } })
+  const gone = await made(`/api/table/${table.id}/records/create`, { data: { company: `Gone${mark}` } })
+  await made(`/api/table/${table.id}/record/${gone.id}/comments/create`, { content: `Lost${mark}` })
+  await made(`/api/table/${table.id}/record/${gone.id}/delete`, {})
   const shared: Ids = {
     space_id: account.space,
     user_id: account.viewer.id,
@@ -92,6 +96,7 @@ export async function idsOf(app: TestApp, account: TestAccount, mark = ''): Prom
     table_id: table.id,
     record_id: record.id,
     field_id: 'stage',
+    change_id: change.change_id,
   }
   // Created by the callers of `callerFor`: only its author edits a comment, and only its recipient reads a notification.
   const task = await made(
@@ -128,14 +133,17 @@ export async function idsOf(app: TestApp, account: TestAccount, mark = ''): Prom
   })
   const other = await made(`/api/space/${account.space}/tables/create`, { name: 'Notes', fields: [{ name: 'Note', type: 'text' }] })
   const conversion = await app.as(account.owner).post(`/api/table/${other.id}/field/note/changeType`, { type: 'long_text' })
+  const preference = await as.post(`/api/preference/draft${mark.toLowerCase()}/update`, { value: `Dear${mark}` })
   await startSession(app.deps, account.owner.id, app.deps.clock())
   const [session] = (await as.get('/api/auth/sessions/list')).body.filter(({ current }: { current: boolean }) => !current)
   return {
+    'records.restore': { record_id: gone.id },
     shared: { ...shared, tableId: table.id, recordId: record.id },
     email: { comment_id: mail.body.id },
     comments: { comment_id: onRecord.id },
     views: { view_id: view.id },
     jobs: { job_id: conversion.body.job_id },
+    preferences: { name: preference.body.name },
     signatures: { id: signature.id },
     sessions: { id: session.id },
     smtp: { id: smtp.id },
@@ -144,11 +152,30 @@ export async function idsOf(app: TestApp, account: TestAccount, mark = ''): Prom
   }
 }
 
-/** The ids that this operation takes. */
+/** The ids that this operation takes: those of all, of its feature, and of the operation alone. */
 export function idsFor(operation: Operation, known: Record<string, Ids>): Ids {
   const group = operation.name.split('.')[0] ?? ''
-  const ids = { ...known.shared, ...known[group] }
+  const ids = { ...known.shared, ...known[group], ...known[operation.name] }
   for (const id of [...operation.pathIds, ...operation.bodyIds])
     if (!(id in ids)) throw new Error(`${operation.name}: add an id for ${id} to test/support/operations.ts`)
   return ids
+}
+
+/** The example of the document, in which each id is one of the account's. */
+export function inputOf({ meta }: Operation, account: TestAccount, known: Record<string, Ids>): Record<string, unknown> {
+  const ids: Record<string, unknown> = {
+    ...Object.assign({}, ...Object.values(known)),
+    space_ids: [account.space],
+    table_ids: [known.shared?.table_id],
+    smtpIntegrationId: known.smtp?.id,
+    signatureId: known.signatures?.id,
+    parentCommentId: known.email?.comment_id,
+  }
+  const input = (meta.example?.input ?? {}) as Record<string, unknown>
+  return Object.fromEntries(
+    Object.entries(input).map(([key, value]) => {
+      if (key.endsWith('user_id')) return [key, account.owner.id]
+      return [key, key in ids && typeof value === typeof ids[key] ? ids[key] : value]
+    }),
+  )
 }

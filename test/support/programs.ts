@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { startArguments } from '../../scripts/bench/process.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const checkout = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Ended {
   code: number | null
@@ -36,8 +36,11 @@ export interface Programs {
   cleanUp(): Promise<void>
 }
 
-/** @param environment settings beside DATA_DIR; any free port by default */
-export function programs(environment: Record<string, string> = {}): Programs {
+/**
+ * @param environment settings beside DATA_DIR; any free port by default
+ * @param root the folder of the programs, if it is not this checkout
+ */
+export function programs(environment: Record<string, string> = {}, root = checkout): Programs {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-programs-'))
   const { PATH = '', HOME = '', TZ, NODE_COMPILE_CACHE } = process.env
   const env = {
