@@ -8,9 +8,10 @@ import { type Space, usePlaces } from '../../session/places.ts'
 import { appTexts } from '../../texts/app.ts'
 import { integrationTexts } from '../../texts/manage/integrations.ts'
 import { DialogBox } from '../../ui/dialog-box.tsx'
-import { AreaField, CheckField, ChoiceField, SelectField } from '../../ui/form-fields.tsx'
+import { AreaField, CheckField, SelectField } from '../../ui/form-fields.tsx'
 import { TextField } from '../../ui/text-field.tsx'
 import { toast } from '../../ui/toasts/toasts.ts'
+import { AllOrSome } from '../all-or-some.tsx'
 import { FormEnd } from '../form-end.tsx'
 import { inputOf, type Values, valuesOf, withLines } from './integration-values.ts'
 import { type Integration, integrationsQuery } from './integrations-query.ts'
@@ -137,28 +138,16 @@ function More({ form, space }: { form: Form<Values>; space: Space }) {
   const tables = places.find(({ id }) => id === space.id)?.tables ?? []
   return (
     <div className="managing-form">
-      <ChoiceField
+      <AllOrSome
         label={integrationTexts.tables}
-        choices={[
-          ['all', integrationTexts.allTables],
-          ['some', integrationTexts.someTables],
-        ]}
-        value={values.isEveryTable ? 'all' : 'some'}
-        change={(choice) => set({ isEveryTable: choice === 'all' })}
+        texts={{ all: integrationTexts.allTables, some: integrationTexts.someTables }}
+        things={tables}
+        isAll={values.isEveryTable}
+        ids={values.table_ids}
+        setAll={(isEveryTable) => set({ isEveryTable })}
+        setIds={(table_ids) => set({ table_ids })}
         problem={problems.table_ids}
       />
-      {!values.isEveryTable && (
-        <fieldset className="chosen" aria-label={integrationTexts.someTables}>
-          {tables.map(({ id, name }) => (
-            <CheckField
-              key={id}
-              label={name}
-              checked={values.table_ids.includes(id)}
-              change={(isChosen) => set({ table_ids: isChosen ? [...values.table_ids, id] : values.table_ids.filter((one) => one !== id) })}
-            />
-          ))}
-        </fieldset>
-      )}
       <CheckField label={integrationTexts.pixel} checked={values.hasPixel} change={(hasPixel) => set({ hasPixel })} />
       <CheckField
         label={integrationTexts.envelope}

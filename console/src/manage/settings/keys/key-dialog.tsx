@@ -15,6 +15,7 @@ import { AreaField, CheckField, ChoiceField, SelectField } from '../../../ui/for
 import { instantMeant, instantShown } from '../../../ui/locale/date-format.ts'
 import { type DatePlace, readInstant } from '../../../ui/locale/date-text.ts'
 import { TextField } from '../../../ui/text-field.tsx'
+import { AllOrSome } from '../../all-or-some.tsx'
 import { FormEnd } from '../../form-end.tsx'
 import type { Key, KeyWithSecret } from './keys-query.ts'
 
@@ -75,32 +76,16 @@ export function KeyDialog({ of, close, saved }: Props) {
           problem={problems.read_only}
         />
         {values.kind === 'account' && (
-          <>
-            <ChoiceField
-              label={settingsTexts.spaces}
-              choices={[
-                ['all', settingsTexts.allSpaces],
-                ['some', settingsTexts.someSpaces],
-              ]}
-              value={values.isEverySpace ? 'all' : 'some'}
-              change={(choice) => set({ isEverySpace: choice === 'all' })}
-              problem={problems.space_ids}
-            />
-            {!values.isEverySpace && (
-              <fieldset className="spaces-chosen" aria-label={settingsTexts.someSpaces}>
-                {spaces.map(({ id, name }) => (
-                  <CheckField
-                    key={id}
-                    label={name}
-                    checked={values.space_ids.includes(id)}
-                    change={(isChosen) =>
-                      set({ space_ids: isChosen ? [...values.space_ids, id] : values.space_ids.filter((one) => one !== id) })
-                    }
-                  />
-                ))}
-              </fieldset>
-            )}
-          </>
+          <AllOrSome
+            label={settingsTexts.spaces}
+            texts={{ all: settingsTexts.allSpaces, some: settingsTexts.someSpaces }}
+            things={spaces}
+            isAll={values.isEverySpace}
+            ids={values.space_ids}
+            setAll={(isEverySpace) => set({ isEverySpace })}
+            setIds={(space_ids) => set({ space_ids })}
+            problem={problems.space_ids}
+          />
         )}
         <SelectField
           label={settingsTexts.expires}
