@@ -2,12 +2,10 @@
 import { useEffect, useState } from 'react'
 import { Avatar } from '../../cells/shown.tsx'
 import { useClient } from '../../session/client.ts'
-import { errorData, messageOf } from '../../session/errors.ts'
 import { commentTexts } from '../../texts/record/comments.ts'
-import { lazyPart } from '../../ui/lazy-part.tsx'
 import { exactTime } from '../../ui/locale/time-words.ts'
 import { When } from '../../ui/locale/when.tsx'
-import { toast } from '../../ui/toasts/toasts.ts'
+import { CommentDeletion } from '../comment-deletion.tsx'
 import { authorOf } from '../timeline/change-words.ts'
 import type { EntryPlace, ShownKind, ShownProps } from '../timeline/entry.ts'
 import type { CommentRow } from '../timeline/rows.ts'
@@ -16,8 +14,6 @@ import { CommentBody } from './comment-body.tsx'
 import { CommentEditor } from './comment-editor.tsx'
 import './comments.css'
 import { editLeftMs, mayDelete } from './rights.ts'
-
-const ConfirmDialog = lazyPart(async () => ({ default: (await import('../../ui/confirm-dialog.tsx')).ConfirmDialog }))
 
 export const commentKind: ShownKind<'comment'> = {
   kind: 'comment',
@@ -75,17 +71,6 @@ function Actions({ row, place, entry, edit }: { row: CommentRow; place: EntryPla
   const [isAsking, setIsAsking] = useState(false)
   const { definition, role, reader } = place
   const left = editLeftMs(row, definition.me.id, role !== 'viewer', reader.now)
-  const remove = async () => {
-    const { table_id, record_id, id: comment_id } = row
-    try {
-      await client.comments.delete.mutate({ table_id, record_id, comment_id })
-    } catch (error) {
-      // Somebody else has deleted it meanwhile.
-      if (errorData(error)?.code !== 'NOT_FOUND') throw error
-    }
-    toast(commentTexts.deleted)
-    place.removed(entry)
-  }
   return (
     <span className="entry-actions">
       {left > 0 && (
@@ -102,15 +87,12 @@ function Actions({ row, place, entry, edit }: { row: CommentRow; place: EntryPla
         </button>
       )}
       {isAsking && (
-        <ConfirmDialog
-          title={commentTexts.deleteTitle}
-          action={commentTexts.delete}
-          run={remove}
-          wordsOf={messageOf}
+        <CommentDeletion
+          hasFiles={row.attachments.length > 0}
+          remove={() => client.comments.delete.mutate({ table_id: row.table_id, record_id: row.record_id, comment_id: row.id })}
+          removed={() => place.removed(entry)}
           close={() => setIsAsking(false)}
-        >
-          <p>{row.attachments.length ? commentTexts.deleteTextWithFiles : commentTexts.deleteText}</p>
-        </ConfirmDialog>
+        />
       )}
     </span>
   )

@@ -1,6 +1,7 @@
 /** A comment on a task, with what its author can do with it. */
 import { useEffect, useId, useRef, useState } from 'react'
 import { Avatar } from '../../cells/shown.tsx'
+import { CommentDeletion } from '../../record/comment-deletion.tsx'
 import { AttachmentList } from '../../record/comments/attachment-list.tsx'
 import { CommentBody } from '../../record/comments/comment-body.tsx'
 import type { CommentSubject } from '../../record/comments/comment-subject.ts'
@@ -8,16 +9,12 @@ import { CommentText } from '../../record/comments/comment-text.tsx'
 import { editLeftMs } from '../../record/comments/rights.ts'
 import { type Outputs, useClient } from '../../session/client.ts'
 import { useDraft } from '../../session/drafts/use-draft.ts'
-import { isNotHere, messageOf } from '../../session/errors.ts'
+import { messageOf } from '../../session/errors.ts'
 import { useMe } from '../../session/me.ts'
 import { commentTexts } from '../../texts/record/comments.ts'
-import { lazyPart } from '../../ui/lazy-part.tsx'
 import { LeftText } from '../../ui/left-text.tsx'
 import type { DatePlace } from '../../ui/locale/date-text.ts'
 import { When } from '../../ui/locale/when.tsx'
-import { toast } from '../../ui/toasts/toasts.ts'
-
-const ConfirmDialog = lazyPart(async () => ({ default: (await import('../../ui/confirm-dialog.tsx')).ConfirmDialog }))
 
 type Row = Outputs['tasks']['comments']['list']['rows'][number]
 
@@ -70,17 +67,6 @@ function Actions({ row, place, mayDeleteAll, changed, edit }: Omit<Props, 'subje
   const client = useClient()
   const me = useMe().id
   const [isAsking, setAsking] = useState(false)
-  const path = { task_id: row.task_id, comment_id: row.id }
-  const remove = async () => {
-    try {
-      await client.tasks.comments.delete.mutate(path)
-    } catch (error) {
-      // Somebody else was first.
-      if (!isNotHere(error)) throw error
-    }
-    toast(commentTexts.deleted)
-    changed()
-  }
   return (
     <span className="task-comment-actions">
       {editLeftMs(row, me, true, place.now) > 0 && (
@@ -94,15 +80,12 @@ function Actions({ row, place, mayDeleteAll, changed, edit }: Omit<Props, 'subje
         </button>
       )}
       {isAsking && (
-        <ConfirmDialog
-          title={commentTexts.deleteTitle}
-          action={commentTexts.delete}
-          run={remove}
-          wordsOf={messageOf}
+        <CommentDeletion
+          hasFiles={row.attachments.length > 0}
+          remove={() => client.tasks.comments.delete.mutate({ task_id: row.task_id, comment_id: row.id })}
+          removed={changed}
           close={() => setAsking(false)}
-        >
-          <p>{row.attachments.length ? commentTexts.deleteTextWithFiles : commentTexts.deleteText}</p>
-        </ConfirmDialog>
+        />
       )}
     </span>
   )
