@@ -48,7 +48,7 @@ function LinkedPanel(props: PanelProps) {
   return (
     <aside className="record record-panel" aria-label={recordTexts.panel}>
       {error && (
-        <div className="record-notice" role="alert">
+        <div className="notice-bar" role="alert">
           <p>{isNotHere(error) ? appTexts.notHere : messageOf(error)}</p>
           <button type="button" className="button small" onClick={() => change({ ...props.search, linked: undefined })}>
             {recordTexts.backTo}

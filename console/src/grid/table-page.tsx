@@ -127,7 +127,7 @@ const ToTable = ({ table: { id, name } }: TableData) => (
 )
 
 const Gone = ({ text, children }: { text: string; children?: ReactNode }) => (
-  <div className="grid-gone" role="alert">
+  <div className="notice-bar" role="alert">
     <p>{text}</p>
     {children}
   </div>

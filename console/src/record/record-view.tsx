@@ -126,7 +126,7 @@ function Notices({ open, title, matches, ...props }: RecordViewProps & { open: O
   return (
     <>
       {error !== null && (
-        <div className="record-notice" role="alert">
+        <div className="notice-bar" role="alert">
           <p>{isLost(error) ? recordTexts.noLonger : messageOf(error)}</p>
           {record && <p>{recordTexts.shownAsBefore}</p>}
           <button type="button" className="button small" onClick={readAgain}>
@@ -135,7 +135,7 @@ function Notices({ open, title, matches, ...props }: RecordViewProps & { open: O
         </div>
       )}
       {trouble !== 'none' && unsaved > 0 && (
-        <div className="record-notice" role="alert">
+        <div className="notice-bar" role="alert">
           <p>{trouble === 'signed-out' ? gridTexts.signedOut(unsaved) : gridTexts.waiting(unsaved, reason)}</p>
           <button type="button" className="button small" onClick={() => table.edits.retry()}>
             {gridTexts.sendNow}
@@ -143,7 +143,7 @@ function Notices({ open, title, matches, ...props }: RecordViewProps & { open: O
         </div>
       )}
       {matches === false && view && (
-        <section className="record-notice" aria-label={recordTexts.notInView(view.name)}>
+        <section className="notice-bar" aria-label={recordTexts.notInView(view.name)}>
           <p>{recordTexts.notInView(view.name)}</p>
           <WhyNotHere tableId={tableId} recordId={recordId} viewId={view.id} tried={view.tried} />
         </section>

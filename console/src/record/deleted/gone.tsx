@@ -33,7 +33,7 @@ export function GoneNotice({ tableId, recordId, title, mayWrite, isShown }: Prop
       ? recordTexts.wasDeleted(verdict.title ?? title, verdict.by, instantShown(verdict.at, place), instantShown(verdict.until, place))
       : recordTexts.notHereWhy
   return (
-    <div className="record-notice" role="alert">
+    <div className="notice-bar" role="alert">
       <p>{text}</p>
       {isShown && <p>{recordTexts.shownAsBefore}</p>}
       {verdict?.kind === 'deleted' && mayWrite && (
