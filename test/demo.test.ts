@@ -71,6 +71,12 @@ test('its member has due and overdue tasks', async () => {
   expect(body).toEqual({ count: 2, overdue: 1 })
 })
 
+test('the console begins with the contacts', async () => {
+  const { Contacts } = await tableIds()
+  const preferences = await call(service.url, '/api/preferences/list', { key: login.keys.personal })
+  expect(preferences.body).toMatchObject([{ name: 'console.recent', value: [Contacts] }])
+})
+
 test('npm run demo walks the main workflow repeatedly', async () => {
   for (const walk of [own.npmRun, own.run]) {
     const { code, stdout, stderr } = await walk('demo')

@@ -11,6 +11,7 @@ import { AppError } from '../platform/errors.ts'
 import { newToken } from '../platform/secrets/secrets.ts'
 import { addDays } from '../platform/time/time.ts'
 import { localDate } from '../platform/time/time-zones.ts'
+import { update as keepPreference } from '../preferences/service.ts'
 import type { DataRecord } from '../records/schema.ts'
 import { createBatch } from '../records/service.ts'
 import { addMember, create as createSpace } from '../spaces/service.ts'
@@ -62,7 +63,7 @@ async function makeAccount(deps: Deps, catcher: { host: string; port: number }):
   const viewer = newPerson('Vera Viewer', 'viewer')
   const { accountId, ownerId } = await createAccount(db, 'Demo', owner, now)
   const memberId = await createUser(db, accountId, member, now)
-  await createUser(db, accountId, viewer, now)
+  const viewerId = await createUser(db, accountId, viewer, now)
 
   const serviceContext = (userId: number, { email, name }: NewUser) =>
     userContext(deps, { accountId, userId, email, name, timeZone: 'UTC', isOwner: userId === ownerId })
@@ -76,6 +77,10 @@ async function makeAccount(deps: Deps, catcher: { host: string; port: number }):
   await addDocuments(asMember, table, records)
   await addTasks(asOwner, asMember, table, records)
   await createComment(asOwner, onRecord(table, { id: records[0]?.id ?? 0 }), { content: `@{${memberId}:${member.name}} she prefers mail.` })
+  // The console begins with the table that was open last, which is the one with tasks and mails.
+  for (const context of [asOwner, asMember, serviceContext(viewerId, viewer)]) {
+    await keepPreference(context, { name: 'console.recent', value: JSON.stringify([table.id]) })
+  }
   await createIntegration(asOwner, space, {
     label: 'Mail catcher',
     ...catcher,
