@@ -331,7 +331,7 @@ test('a backup that is stopped leaves nothing behind, and the next one removes w
     })
     const said = text(child.stderr)
     const ended = once(child, 'close') as Promise<[number | null, string | null]>
-    await vi.waitFor(() => expect(copies()).toHaveLength(1), { timeout: 30_000, interval: 2 })
+    await expect.poll(() => copies(), { interval: 2 }).toHaveLength(1)
     return { child, said, ended }
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

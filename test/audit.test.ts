@@ -48,7 +48,7 @@ describe('the list', () => {
         if (!used) throw new Error('No use is recorded yet')
         return used
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     const rows = await rowsOf(account)
     expect(rows.map(({ action }) => action)).toEqual(['field.created', 'table.created'])

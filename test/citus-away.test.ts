@@ -144,13 +144,9 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     held.push(() => set(''))
   }
   const untilHeld = (server: Server) =>
-    vi.waitFor(
-      async () =>
-        expect(await server.query("select from pg_stat_activity where wait_event = 'SyncRep' and query ~ 'COMMIT|PREPARE'")).not.toEqual(
-          [],
-        ),
-      { timeout: 20_000, interval: 20 },
-    )
+    expect
+      .poll(() => server.query("select from pg_stat_activity where wait_event = 'SyncRep' and query ~ 'COMMIT|PREPARE'"), { interval: 20 })
+      .not.toEqual([])
 
   const coordinator = () => cluster.coordinator
   const node = () => cluster.workers[0]
@@ -173,10 +169,10 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     writeFileSync(join(crashing().connection.host, 'postgresql.auto.conf'), '')
     await crashing().start()
     // A caller without an answer repeats the request.
-    await vi.waitFor(async () => expect((await create(id, 'new', key)).status).toBe(200), { timeout: 20_000, interval: 200 })
-    await vi.waitFor(async () => expect(await titles(id)).toEqual(['first', 'new']), { timeout: 20_000, interval: 200 })
+    await expect.poll(async () => (await create(id, 'new', key)).status, { interval: 200 }).toBe(200)
+    await expect.poll(() => titles(id), { interval: 200 }).toEqual(['first', 'new'])
     const prepared = () => cluster.workers[0].query('select gid from pg_prepared_xacts')
-    await vi.waitFor(async () => expect(await prepared()).toEqual([]), { timeout: 20_000, interval: 200 })
+    await expect.poll(() => prepared(), { interval: 200 }).toEqual([])
   })
 
   test('a change of a table waits for readers on the node only as long as for those of a table that is on none', async () => {

@@ -88,11 +88,9 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     held.push(() => set(server, 'synchronous_standby_names', ''))
     await set(server, 'synchronous_standby_names', '*')
   }
-  const some = (server: Server, statement: string) =>
-    vi.waitFor(async () => expect(await server.query(statement)).not.toEqual([]), { timeout: 20_000, interval: 20 })
+  const some = (server: Server, statement: string) => expect.poll(() => server.query(statement), { interval: 20 }).not.toEqual([])
 
-  const none = (server: Server, statement: string) =>
-    vi.waitFor(async () => expect(await server.query(statement)).toEqual([]), { timeout: 20_000, interval: 20 })
+  const none = (server: Server, statement: string) => expect.poll(() => server.query(statement), { interval: 20 }).toEqual([])
 
   const COMMAND = "select pid from pg_locks where locktype = 'advisory' and classid = 7203 and granted"
   const waitsForLock = () => some(cluster.coordinator, `select from pg_locks where not granted and pid in (${COMMAND})`)

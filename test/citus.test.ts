@@ -253,7 +253,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     const writes = writesBy(present)
     const waiting = refused(writes.map((write) => write()))
     const locks = `select from pg_locks where relation = 't${id}.records'::regclass and not granted`
-    await vi.waitFor(async () => expect(await cluster.coordinator.query(locks)).toHaveLength(writes.length), { timeout: 4_000 })
+    await vi.waitFor(async () => expect(await cluster.coordinator.query(locks)).toHaveLength(writes.length), { timeout: 60_000 })
     await holder.query('commit')
     await holder.end()
     await waiting
@@ -280,7 +280,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
         const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from tasks k%'`
         expect(await cluster.coordinator.query(waits)).toHaveLength(count)
       },
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     )
 
   test('creates with upsert of one task that wait in a row do not count as a deadlock', async () => {
@@ -391,7 +391,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
             a.query like '%citus_move_shard_placement%' or exists (select from pg_locks w where w.pid = a.pid and not w.granted))`)
         expect(killed).toHaveLength(1)
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     )
     await ended
   }
@@ -511,7 +511,7 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect((await doctor()).findings).toContainEqual(expect.objectContaining({ check: 'nodes.away', examples: [second] }))
     await cluster.workers[1].start()
     // A node that was away for three seconds is refused until its next check, which is once a second.
-    await vi.waitFor(async () => expect(await titles(lost)).toEqual(['Case 0', 'Case 1', 'Case 2']), { timeout: 5_000 })
+    await vi.waitFor(async () => expect(await titles(lost)).toEqual(['Case 0', 'Case 1', 'Case 2']), { timeout: 60_000 })
   })
 
   test('a node whose standby has taken over is asked at its new address', async () => {

@@ -98,7 +98,7 @@ const MISTAKES: Record<string, string> = {
 
 beforeAll(async () => {
   installed = await installClient()
-}, 120_000)
+})
 
 afterAll(() => installed?.remove())
 
@@ -204,53 +204,49 @@ const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium'
 // A developer's machine may lack the browser; CI must have it (.ci/run installs it).
 const isMissing = !existsSync(CHROMIUM) && process.env.CI !== 'true'
 
-describe.skipIf(isMissing)(
-  `the client package in a browser${isMissing ? ` (skipped: none at ${CHROMIUM})` : ''}`,
-  { timeout: 60_000 },
-  () => {
-    let browser: BrowserContext
-    beforeAll(async () => {
-      const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update']
-      browser = await chromium.launchPersistentContext(join(installed.folder, 'browser'), { executablePath: CHROMIUM, args: flags })
-      // The packages as npm installed them, at addresses of the service.
-      await browser.route('**/modules/**', async (route) => {
-        const path = join(installed.folder, 'node_modules', new URL(route.request().url()).pathname.replace('/modules/', ''))
-        await route.fulfill({ contentType: 'text/javascript', body: await readFile(path) })
-      })
-      const imports = { 'gridpost-client': '/modules/gridpost-client/client.js', ...(await trpcModules()) }
-      const page = `<script type="importmap">${JSON.stringify({ imports })}</script><script type="module">${BROWSER_CALLER}</script><input type="file">`
-      await browser.route('**/page', (route) => route.fulfill({ contentType: 'text/html', body: page }))
-    }, 60_000)
-    afterAll(() => browser?.close())
-
-    /** The modules of tRPC's packages that a browser imports, by their names in the sources. */
-    async function trpcModules(): Promise<Record<string, string>> {
-      const modules: Record<string, string> = {}
-      for (const name of ['@trpc/client', '@trpc/server']) {
-        const { exports } = JSON.parse(await readFile(join(installed.folder, 'node_modules', name, 'package.json'), 'utf8')) as {
-          exports: Record<string, { import?: { default?: string } }>
-        }
-        for (const [path, { import: source }] of Object.entries(exports))
-          if (source?.default) modules[join(name, path)] = `/modules/${join(name, source.default)}`
-      }
-      return modules
-    }
-
-    test('uploads the file of an input with its progress, aborts, and tells errors', async () => {
-      const { member, space } = await app.account()
-      const as = app.as(member)
-      const { body: task } = await as.post('/api/tasks/create', { title: `Call ${space}` })
-      await browser.addCookies([{ name: 'gridpost_session', value: member.session, url: app.url }])
-      const tab = await browser.newPage()
-      await tab.goto(`${app.url}/page`)
-      await tab.setInputFiles('input', { name: 'Ängebot 見.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(8_000_000, 'x') })
-      const seen = (await tab.evaluate(`run(${task.id})`)) as Record<string, unknown>
-      const path = expect.stringMatching(/^task-/)
-      expect(seen.watched).toEqual({ name: 'Ängebot 見.pdf', path, size: 8_000_000, type: 'application/pdf', host: 'local' })
-      expect((seen.steps as object[]).at(-1)).toEqual({ sent: 8_000_000, total: 8_000_000 })
-      expect(seen.unwatched).toEqual(['b.txt', 5])
-      expect(seen.aborted).toEqual(['AbortError', 'AbortError'])
-      expect(seen.refused).toEqual(['NOT_FOUND', 'BAD_REQUEST'])
+describe.skipIf(isMissing)(`the client package in a browser${isMissing ? ` (skipped: none at ${CHROMIUM})` : ''}`, () => {
+  let browser: BrowserContext
+  beforeAll(async () => {
+    const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update']
+    browser = await chromium.launchPersistentContext(join(installed.folder, 'browser'), { executablePath: CHROMIUM, args: flags })
+    // The packages as npm installed them, at addresses of the service.
+    await browser.route('**/modules/**', async (route) => {
+      const path = join(installed.folder, 'node_modules', new URL(route.request().url()).pathname.replace('/modules/', ''))
+      await route.fulfill({ contentType: 'text/javascript', body: await readFile(path) })
     })
-  },
-)
+    const imports = { 'gridpost-client': '/modules/gridpost-client/client.js', ...(await trpcModules()) }
+    const page = `<script type="importmap">${JSON.stringify({ imports })}</script><script type="module">${BROWSER_CALLER}</script><input type="file">`
+    await browser.route('**/page', (route) => route.fulfill({ contentType: 'text/html', body: page }))
+  })
+  afterAll(() => browser?.close())
+
+  /** The modules of tRPC's packages that a browser imports, by their names in the sources. */
+  async function trpcModules(): Promise<Record<string, string>> {
+    const modules: Record<string, string> = {}
+    for (const name of ['@trpc/client', '@trpc/server']) {
+      const { exports } = JSON.parse(await readFile(join(installed.folder, 'node_modules', name, 'package.json'), 'utf8')) as {
+        exports: Record<string, { import?: { default?: string } }>
+      }
+      for (const [path, { import: source }] of Object.entries(exports))
+        if (source?.default) modules[join(name, path)] = `/modules/${join(name, source.default)}`
+    }
+    return modules
+  }
+
+  test('uploads the file of an input with its progress, aborts, and tells errors', async () => {
+    const { member, space } = await app.account()
+    const as = app.as(member)
+    const { body: task } = await as.post('/api/tasks/create', { title: `Call ${space}` })
+    await browser.addCookies([{ name: 'gridpost_session', value: member.session, url: app.url }])
+    const tab = await browser.newPage()
+    await tab.goto(`${app.url}/page`)
+    await tab.setInputFiles('input', { name: 'Ängebot 見.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(8_000_000, 'x') })
+    const seen = (await tab.evaluate(`run(${task.id})`)) as Record<string, unknown>
+    const path = expect.stringMatching(/^task-/)
+    expect(seen.watched).toEqual({ name: 'Ängebot 見.pdf', path, size: 8_000_000, type: 'application/pdf', host: 'local' })
+    expect((seen.steps as object[]).at(-1)).toEqual({ sent: 8_000_000, total: 8_000_000 })
+    expect(seen.unwatched).toEqual(['b.txt', 5])
+    expect(seen.aborted).toEqual(['AbortError', 'AbortError'])
+    expect(seen.refused).toEqual(['NOT_FOUND', 'BAD_REQUEST'])
+  })
+})

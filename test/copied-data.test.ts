@@ -104,5 +104,4 @@ async function send({ url }: Service, { table_id, record_ids, keys, smtp }: Seed
 const subjects = async ({ url }: Service): Promise<string[]> =>
   (await call(url, '/dev/mail.json')).body.map(({ subject }: { subject: string }) => subject)
 
-const caught = (service: Service, subject: string) =>
-  vi.waitFor(async () => expect(await subjects(service)).toContain(subject), { timeout: 30_000, interval: 200 })
+const caught = (service: Service, subject: string) => expect.poll(() => subjects(service), { interval: 200 }).toContain(subject)

@@ -13,7 +13,7 @@ const newTable = (account: TestAccount, body: string | Buffer, query = '', type?
   send(account, `/api/space/${account.space}/tables/import${query}`, body, type)
 const ended = async (account: TestAccount, job: number) => {
   const read = async () => (await app.as(account.owner).get(`/api/job/${job}`)).body
-  await expect.poll(async () => (await read()).state, { timeout: 20_000 }).not.toBe('running')
+  await expect.poll(async () => (await read()).state).not.toBe('running')
   return read()
 }
 const recordsOf = async (account: TestAccount, table: number) =>

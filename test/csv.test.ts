@@ -1,7 +1,7 @@
 import { readdir, readlink } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -239,10 +239,10 @@ describe('an export', () => {
     await reader.read()
     expect(await openTemporaryFiles()).toHaveLength(1)
     await reader.cancel()
-    await vi.waitFor(async () => expect(await openTemporaryFiles()).toEqual([]), { timeout: 20_000 })
+    await expect.poll(() => openTemporaryFiles()).toEqual([])
     expect((await exportCsv(account.viewer, table)).status).toBe(200)
     expect((await app.as(account.viewer).send(`/api/table/${table}/export.csv`, { method: 'HEAD' })).status).toBe(200)
-    await vi.waitFor(async () => expect(await openTemporaryFiles()).toEqual([]), { timeout: 20_000 })
+    await expect.poll(() => openTemporaryFiles()).toEqual([])
     expect(await readdir(temporaryFolder)).toEqual([])
   })
 })

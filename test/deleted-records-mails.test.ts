@@ -147,7 +147,7 @@ test('a deletion waits for a message that is being read, and neither is refused'
     const [{ pid } = { pid: 0 }] = await app.db.read<{ pid: number }>(sql`
       select pg_backend_pid() as pid from reply_tokens where table_id = ${table} and record_id = ${recordId} for update`)
     const deletion = call('delete')
-    await expect.poll(() => deletionWaitsFor(pid), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => deletionWaitsFor(pid)).toHaveLength(1)
     await app.db.records(table).read(sql`select from ${recordsOf(table)} where id = ${recordId} for key share`)
     return { deletion }
   })

@@ -29,7 +29,7 @@ async function tableIds(): Promise<Record<string, number>> {
 }
 
 test('the first start prints the login, and stores it readable for its user alone', async () => {
-  await vi.waitFor(() => expect(service.output()).toContain('npm run demo walks through it'), { timeout: 20_000 })
+  await expect.poll(() => service.output()).toContain('npm run demo walks through it')
   for (const { email, password } of [login.owner, login.member, login.viewer]) {
     expect(service.output()).toContain(email)
     expect(service.output()).toContain(password)

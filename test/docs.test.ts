@@ -202,7 +202,7 @@ describe('the code samples', () => {
       expect(operation['x-codeSamples'].map(({ label }) => label)).toEqual(['curl', 'TypeScript', 'Python'])
   })
 
-  test('in TypeScript compile with the typed client', { timeout: 120_000 }, () => {
+  test('in TypeScript compile with the typed client', () => {
     mkdirSync(join(ROOT, 'dist'), { recursive: true })
     const folder = mkdtempSync(join(ROOT, 'dist/samples-'))
     try {
@@ -220,7 +220,7 @@ describe('the code samples', () => {
     }
   })
 
-  test('in the shell and in Python are well-formed, where these are installed', { timeout: 60_000 }, () => {
+  test('in the shell and in Python are well-formed, where these are installed', () => {
     // One that is left open, such as a quote, also takes in the name of the next function, and the shell reports that.
     const functions = operations.map((operation, number) => `sample_${number}() {\n${sourceOf(operation, 'curl')}\n}`)
     const shell = spawnSync('sh', ['-n'], { input: functions.join('\n'), encoding: 'utf8' })

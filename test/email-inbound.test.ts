@@ -469,7 +469,7 @@ test.each([
     [503, true],
   ])
   await proxy.restore()
-  await expect.poll(webhook, { timeout: 20_000 }).toEqual([200, false])
+  await expect.poll(webhook).toEqual([200, false])
   const comments = await post(body)
   expect(comments.map(({ type, content }) => [type, content.slice(0, 12)])).toEqual([['email_in', 'Yes, please.']])
   await away.stop()

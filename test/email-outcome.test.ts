@@ -43,7 +43,7 @@ test.each([
     await database.restore()
 
     const metadata = async () => (await as.get(`/api/table/${table}/record/${records[0]}/comments/get`)).body[0]?.metadata
-    await expect.poll(async () => (await metadata())?.status, { timeout: 30_000 }).toBe(status)
+    await expect.poll(async () => (await metadata())?.status).toBe(status)
     expect((await metadata()).recipients).toMatchObject([{ email: 'ann@customer.example', status }])
     expect((await metadata()).error?.code).toBe(code && String(code))
     expect(smtp.received).toHaveLength(code ? 0 : 1)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 
 let dataDir: string
@@ -62,7 +62,7 @@ async function killServer(): Promise<void> {
   const pid = serverPid()
   process.kill(pid, 'SIGKILL')
   // The workers of the server notice it a moment later; until then they hold the shared memory.
-  await vi.waitFor(() => expect(existsSync(`/proc/${pid}/cwd`)).toBe(false), { timeout: 20_000 })
+  await expect.poll(() => existsSync(`/proc/${pid}/cwd`)).toBe(false)
 }
 
 test('a first start creates a UTF-8 database with a built-in locale, a socket and no TCP port', async () => {
@@ -165,7 +165,7 @@ test('a pid file whose number now belongs to another process is replaced', async
 test('a server that dies under its user is restarted', async () => {
   const postgres = await open()
   await killServer()
-  await vi.waitFor(async () => expect(await ask(postgres.connection, 'SELECT 1 AS one')).toEqual([{ one: 1 }]), 20_000)
+  await expect.poll(() => ask(postgres.connection, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   await postgres.leave()
   expect(isServerRunning()).toBe(false)
 })
@@ -174,7 +174,7 @@ test('a process that leaves while it restarts a dead server stops that server', 
   const postgres = await open()
   const died = serverPid()
   await killServer()
-  await vi.waitFor(() => expect([Number.NaN, died]).not.toContain(serverPid()), { timeout: 20_000, interval: 1 })
+  await expect.poll(() => [Number.NaN, died].includes(serverPid()), { interval: 1 }).toBe(false)
   await postgres.leave()
   expect(isServerRunning()).toBe(false)
 })

@@ -109,7 +109,7 @@ test('fewer decimals are read, filtered, sorted and exported at once, and the re
   expect(await everythingOf(table)).toEqual(atOnce)
   expect(await count(table, 'version > 1')).toBe(tooLong)
   expect(await count(table, `version > 1 and updated_by is distinct from ${account.admin.id}`)).toBe(0)
-}, 120_000)
+})
 
 test('fewer decimals apply to cells that are written during the job, and leave the version of a cell that is written back as read', async () => {
   const table = await dealsTable()

@@ -221,4 +221,4 @@ test('is clean after kills during uploads and the clean-up, and what was acknowl
   })
   const [code] = await once(admin, 'close')
   expect([code, printed]).toEqual([0, `${lines[0]}\n`])
-}, 120_000)
+})

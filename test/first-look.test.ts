@@ -113,7 +113,7 @@ describe.skipIf(!hasTerminal)(`on a terminal${hasTerminal ? '' : ' (skipped: uti
   test('a later start is short, and a stop within it says so, too', async () => {
     prepareData(dataDir, { withDemo: false })
     const terminal = onTerminal('npm start --silent', { PROCESSES: '2', NO_COLOR: '1' })
-    await until(() => terminal.output().includes('npm run demo -- --who'), terminal.output, { withinMs: 60_000 })
+    await until(() => terminal.output().includes('npm run demo -- --who'), terminal.output)
     expect(screen(terminal.output())).toEqual([
       'Requests are answered by 2 processes',
       expect.stringContaining('Gridpost listens on'),
@@ -126,7 +126,7 @@ describe.skipIf(!hasTerminal)(`on a terminal${hasTerminal ? '' : ' (skipped: uti
     expect(await terminal.ended).toBe(0)
     expect(screen(terminal.output()).at(-1)).toBe('Gridpost has stopped.')
     const again = onTerminal('npm start --silent')
-    await until(() => existsSync(join(dataDir, 'postgres', 'postmaster.pid')), again.output, { withinMs: 60_000 })
+    await until(() => existsSync(join(dataDir, 'postgres', 'postmaster.pid')), again.output)
     again.type('\u{3}')
     expect(await again.ended).toBe(0)
     expect(screen(again.output()).at(-1)).toBe('Gridpost has stopped.')

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { base64Json } from '../src/platform/http/answers/base64-json.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
@@ -89,10 +89,10 @@ test.each([
   socket.write((await head('POST', comment, `${FORM}Transfer-Encoding: chunked\r\n`)) + (begin && chunk(begin)))
   const megabyte = chunk('z'.repeat(MB))
   for (let sent = 0; sent < 52; sent++) socket.write(megabyte)
-  await vi.waitFor(() => expect(text()).toContain('\r\n\r\n{'), 20_000)
+  await expect.poll(() => text()).toContain('\r\n\r\n{')
   socket.destroy()
   expect(outcomeOf(text())).toEqual([413, 'file: must have at most 50 MB'])
-  await vi.waitFor(() => expect(stored()).toEqual(before), { timeout: 20_000 })
+  await expect.poll(() => stored()).toEqual(before)
 })
 
 test.each([
@@ -179,7 +179,7 @@ test.each([
   try {
     socket.write((await head(method, `${comment}?name=a`, `${type}Content-Length: ${body.length}\r\n`)) + body)
     socket.write(await head('GET', '/api/nothing', ''))
-    await vi.waitFor(() => expect(text()).toContain('No such path'), 20_000)
+    await expect.poll(() => text()).toContain('No such path')
     expect(text()).toMatch(/^HTTP\/1\.1 503 /)
   } finally {
     socket.destroy()
@@ -192,5 +192,5 @@ test('a file in base64 is closed when its caller has hung up before its first by
   const bytes = new Readable({ read() {} })
   const { content } = base64Json({ name: 'a', type: 'text/plain', size: 1 }, bytes)
   content.destroy()
-  await vi.waitFor(() => expect(bytes.destroyed).toBe(true), { timeout: 20_000 })
+  await expect.poll(() => bytes.destroyed).toBe(true)
 })

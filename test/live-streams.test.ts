@@ -1,6 +1,6 @@
 /** Tests which streams hear of the changes of live tables, how the messages are coalesced, and that nothing is lost with a connection. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { createClient } from '../src/client.ts'
 import { openFeed } from '../src/events/feed.ts'
@@ -678,6 +678,6 @@ describe('the subscription', () => {
     await app.as(owner).post(`/api/table/${table.id}/delete`)
     expect(await ended).toMatchObject({ data: { code: 'NOT_FOUND', message: 'Table not found' } })
     expect(heard.at(-1)).toMatchObject({ type: 'table.deleted', table_id: table.id })
-    await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0), { timeout: 20_000 })
+    await expect.poll(() => other.deps.feed.size()).toBe(0)
   })
 })

@@ -150,9 +150,7 @@ test('connections that are reset while the service writes to them end no process
   postgres.kill()
   const answers = await Promise.all(writing)
   await postgres.start()
-  await vi.waitFor(async () => expect((await send(`/api/table/${stage.table}/record/${record.id}/get`)).status).toBe(200), {
-    timeout: 20_000,
-  })
+  await expect.poll(async () => (await send(`/api/table/${stage.table}/record/${record.id}/get`)).status).toBe(200)
   expect(answers.filter(({ status }) => ![200, 503].includes(status))).toEqual([])
   expect(service.ends()).toEqual([])
 })

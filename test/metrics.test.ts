@@ -166,7 +166,7 @@ describe('what is measured', () => {
         body: '<p>Hello</p>',
       })
       expect(sent.body).toMatchObject({ status: 'queued' })
-      await vi.waitFor(async () => expect(seriesOf(await scrape(), 'gridpost_mails_total{state="sent"}')).toBe(1), { timeout: 20_000 })
+      await vi.waitFor(async () => expect(seriesOf(await scrape(), 'gridpost_mails_total{state="sent"}')).toBe(1), { timeout: 60_000 })
     } finally {
       await smtp.close()
     }
@@ -176,7 +176,7 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_smtp_seconds_count{outcome="accepted"}')).toBe(1)
     await vi.waitFor(
       async () => expect(seriesOf(await scrape(), 'gridpost_job_seconds_count{queue="email.send",outcome="completed"}')).toBe(1),
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     expect(seriesOf(text, 'gridpost_uploads_total')).toBe(1)
     expect(seriesOf(text, 'gridpost_uploaded_bytes_total')).toBe(5)

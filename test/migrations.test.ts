@@ -53,7 +53,7 @@ test('a connection that is lost during a deploy gives one line', async () => {
         WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
         expect(rowCount).toBe(1)
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     const error = (await failing) as Error
     expect(error).toBeInstanceOf(MigrationError)
@@ -71,7 +71,7 @@ test('a connection that is lost during a deploy gives one line', async () => {
         WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
         expect(rowCount).toBe(1)
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     expect(await failing).toMatchObject({
       message: expect.stringMatching(/^The database went away while it was being prepared: terminating/),
@@ -150,7 +150,7 @@ test('a deploy waits for a busy table without blocking others', async () => {
           for (const { began } of rows) attempts.add(began)
           expect(attempts.size).toBeGreaterThan(1)
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       ),
     )
     await reader.query('COMMIT')
@@ -177,7 +177,7 @@ test('a deploy that deadlocks with running work is rolled back and done again', 
           )
           expect(rowCount).toBe(1)
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       ),
     )
     await worker.query('SELECT * FROM first')

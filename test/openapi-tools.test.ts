@@ -42,7 +42,7 @@ beforeAll(async () => {
   const [caller = '', orval = ''] = await Promise.all(CALLERS.map((name) => readFile(join(tools, name), 'utf8')))
   const wrong = caller.replace("title: 'Call them'", 'titel: 1')
   errors = await compile({ 'examples.ts': await callsOfExamples(), 'caller.ts': caller, 'orval-caller.ts': orval, 'wrong.ts': wrong })
-}, 180_000)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Installs what the lock file says, unless it is there already. */
@@ -62,12 +62,12 @@ test('Spectral finds nothing, with all rules of spectral:oas and of OWASP that s
   const { stdout } = await tool('@stoplight/spectral-cli/dist/index.js', args).catch((error: { stdout: string }) => error)
   const findings = JSON.parse(stdout || '[]') as { code: string; path: string[]; message: string }[]
   expect(findings.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`)).toEqual([])
-}, 60_000)
+})
 
 test('Redocly finds nothing, with its recommended rules', async () => {
   const { stdout, stderr } = await run(process.execPath, ['--no-warnings', join(tools, 'redocly.ts'), document], { cwd: folder })
   expect(stdout + stderr).toBe('')
-}, 60_000)
+})
 
 test('orval and openapi-typescript take the document without an error and a warning', () => {
   const { typescript, orval } = generated

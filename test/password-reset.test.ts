@@ -143,7 +143,7 @@ describe('a forgotten password', () => {
       await app.db.read(sql`select from users where id = ${owner.id} for update`)
       await released
     })
-    const waiting = (count: number) => vi.waitFor(async () => expect(await lockWaits()).toHaveLength(count), { timeout: 20_000 })
+    const waiting = (count: number) => expect.poll(() => lockWaits()).toHaveLength(count)
     try {
       const byLink = reset(token)
       await waiting(1)

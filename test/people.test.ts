@@ -189,7 +189,7 @@ describe('a user who is disabled', () => {
     for (const { heard } of streams) expect(heard).toEqual([])
     await Promise.all(streams.map(({ ended }) => ended))
     others.cut()
-  }, 30_000)
+  })
 
   test('is none of the members, and cannot be added, changed or removed meanwhile', async () => {
     const account = await app.account()

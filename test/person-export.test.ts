@@ -274,7 +274,7 @@ describe('the export of a person', () => {
     const running = sql`select 1 from pg_stat_activity where state = 'active' and query like '%from task_comments%' and pid <> pg_backend_pid()`
     await expect.poll(() => app.db.read(running)).toEqual([])
     expect((await app.as(owner).get(`${record}/get`)).status).toBe(200)
-  }, 30_000)
+  })
 })
 
 describe('a ZIP archive that is written while it is read', () => {

@@ -23,7 +23,7 @@ vi.setConfig({ testTimeout: 90_000 })
 afterAll(endAll)
 const service = await startProcesses({ ...environment, INBOUND_SMTP: 'smtp://127.0.0.1:0' })
 const { keys } = await app.account()
-const PATIENT = { timeout: 30_000, interval: 20 }
+const PATIENT = { timeout: 60_000, interval: 20 }
 
 /**
  * Clients that send one request after the other, and connect again when their connection is lost. Two of them begin with a connection to each
@@ -138,7 +138,7 @@ test('pauses longer before each start of a process that dies again and again, wh
   await clients.untilAnswered(2)
   for (let deaths = 0; deaths < 3; deaths++) {
     const next = () => run.pids().find((child) => child !== kept && !killed.slice(0, deaths).includes(child))
-    const pid = await until(next, 'for the next process', { withinMs: PATIENT.timeout })
+    const pid = await until(next, 'for the next process')
     killed[deaths] = pid
     process.kill(pid, 'SIGKILL')
   }
@@ -246,7 +246,7 @@ async function holdStarts() {
   await holder.query('select pg_advisory_lock($1)', [DEPLOY_LOCK])
   const isWaiting = async () =>
     (await app.db.read(sql`select from pg_locks where locktype = 'advisory' and objid = ${DEPLOY_LOCK} and not granted`)).length > 0
-  return { isHeld: () => until(isWaiting, 'for a process to wait', { withinMs: PATIENT.timeout }), release: () => holder.end() }
+  return { isHeld: () => until(isWaiting, 'for a process to wait'), release: () => holder.end() }
 }
 
 /** Starts processes on a port that is known before they say so. */
@@ -263,7 +263,6 @@ async function launchOn(settings: Record<string, string>) {
           () => false,
         ),
       run.output,
-      { withinMs: PATIENT.timeout },
     )
   return { ...run, ready, untilAnswered }
 }
@@ -292,7 +291,7 @@ test.each(['1', '2'])('a stop within a start with PROCESSES=%s leaves no embedde
   prepareData(dataDir, { withDemo: false })
   const run = launch({ DATA_DIR: dataDir, PROCESSES })
   const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
-  await until(() => existsSync(pidFile), 'for the database to start', { everyMs: 1, withinMs: PATIENT.timeout })
+  await until(() => existsSync(pidFile), 'for the database to start', { everyMs: 1 })
   run.signalAll('SIGINT')
   expect(await run.ended).toBe(0)
   expect(existsSync(pidFile)).toBe(false)

@@ -29,7 +29,7 @@ beforeAll(async () => {
     SECRET_KEY: 'a key for tests, long enough to be one',
   })
   both = await service.both()
-}, 120_000)
+})
 
 afterAll(async () => {
   endAll()

@@ -111,7 +111,7 @@ async function deliver({ db, deps }: TestApp, mail: number | undefined): Promise
     update outbound_emails set due_at = case when comment_id = ${mail ?? 0} then localtimestamp - interval '1 second' end`)
   const count = smtp.received.length
   const stop = startDispatcher(deps)
-  await vi.waitFor(() => expect(smtp.received).toHaveLength(count + 1), { timeout: 20_000 })
+  await expect.poll(() => smtp.received).toHaveLength(count + 1)
   await stop()
 }
 

@@ -10,7 +10,7 @@ test('a start without settings for buckets, traces or mail loads nothing that on
   const imported = await importsOfService({})
   expect(imported).toContain('fastify')
   expect(imported.filter((name) => ON_DEMAND.test(name))).toEqual([])
-}, 60_000)
+})
 
 test('the process that parses a received mail loads no database and no schemas, because it may be started for each large message', async () => {
   expect(await importsOf('src/email/inbound/mime-process.ts')).toEqual(['postal-mime'])

@@ -67,7 +67,7 @@ async function startService(environment: Record<string, string> = {}): Promise<R
   const run = npmStart(environment)
   const address = () => /listens on (http:\S+?);?\s/.exec(run.output())?.[1]
   const url = await Promise.race([
-    until(address, () => `for its address: ${run.output()}`, { withinMs: 40_000 }),
+    until(address, () => `for its address: ${run.output()}`),
     run.ended.then((code) => Promise.reject(new Error(`npm start ended with ${code}: ${run.output()}`))),
   ])
   return { ...run, url }
@@ -121,7 +121,7 @@ test('a rejection that nobody handles is logged, and the service goes on', async
     if (process.argv[1]?.endsWith('main.ts')) watch()`
   const service = await startService({ NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(preload)}"` })
   writeFileSync(wanted, '')
-  await vi.waitFor(() => expect(service.output()).toContain('left behind'), { timeout: 10_000 })
+  await expect.poll(() => service.output()).toContain('left behind')
   expect(service.output()).toMatch(/"level":50.*unhandled rejection/)
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   expect(service.npm.exitCode).toBe(null)
@@ -140,8 +140,8 @@ test.each(['1', '2'])('with PROCESSES=%s, it answers although the disk of its lo
   })
   started.push({ npm, output: () => output, ended: once(npm, 'close').then(([code]) => code as number | null) })
   const addressOfLiving = () => (readServiceFile(dataDir)?.isAlive ? readServiceFile(dataDir)?.url : undefined)
-  const url = await until(addressOfLiving, () => `for its address: ${output}`, { withinMs: 40_000 })
-  await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 40_000 })
+  const url = await until(addressOfLiving, () => `for its address: ${output}`)
+  await vi.waitFor(() => fetch(`${url}/healthz`), { timeout: 60_000 })
   for (let request = 0; request < 20; request++) expect((await fetch(`${url}/api/spaces/list`)).status).toBe(401)
   expect([npm.exitCode, output]).toEqual([null, ''])
   npm.kill('SIGTERM')
@@ -205,7 +205,7 @@ test('the start after a crash adopts the database that was left running', async 
 
 test('a signal during the start ends the processes that were started', async () => {
   const run = npmStart()
-  await vi.waitFor(() => expect(existsSync(postmasterPid())).toBe(true), { timeout: 20_000, interval: 5 })
+  await expect.poll(() => existsSync(postmasterPid()), { interval: 5 }).toBe(true)
   run.npm.kill('SIGTERM')
   await run.ended
   expect(existsSync(postmasterPid())).toBe(false)
@@ -235,11 +235,11 @@ test('a pending request is answered before the end', async () => {
   const headers = ['Host: localhost', 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue']
   socket.write(`POST /api/auth/login HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
   // The service logs a line once the request has begun.
-  await vi.waitFor(() => expect(answer).toBe('HTTP/1.1 100 Continue\r\n\r\n'), { timeout: 40_000 })
+  await expect.poll(() => answer).toBe('HTTP/1.1 100 Continue\r\n\r\n')
   socket.write(body.slice(0, 10))
   service.npm.kill('SIGTERM')
   // The service is stopping once it accepts no more connections.
-  await vi.waitFor(() => expect(fetch(service.url)).rejects.toThrow(), { timeout: 40_000 })
+  await vi.waitFor(() => expect(fetch(service.url)).rejects.toThrow(), { timeout: 60_000 })
   socket.write(body.slice(10))
   await once(socket, 'end')
   expect(answer).toMatch(/\r\nHTTP\/1\.1 401 /)
@@ -250,7 +250,7 @@ test('a pending request is answered before the end', async () => {
 test('ROLE=worker listens for operators only, on METRICS_PORT', async () => {
   prepareData(dataDir, { withDemo: false })
   const run = npmStart({ ROLE: 'worker', METRICS_PORT: '0' })
-  await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 40_000 })
+  await expect.poll(() => run.output()).toContain('works on background jobs')
   const [, url] = /health and metrics are at (http:\S+)/.exec(run.output()) ?? []
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('gridpost_job_seconds')

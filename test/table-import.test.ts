@@ -12,7 +12,7 @@ import { type Cell, deflated, parts, serial, workbook } from './support/xlsx.ts'
 import { stored } from './support/zip.ts'
 
 const app = await testApp({ IMPORT_MAX_MB: '25' }, { worker: true })
-const PATIENCE = { timeout: 20_000 }
+const PATIENCE = { timeout: 60_000 }
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
 const send = (caller: Caller, space: number, body: string | Buffer, query = '', type = 'text/csv', headers: Record<string, string> = {}) =>

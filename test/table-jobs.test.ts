@@ -28,11 +28,11 @@ test('a worker builds the indexes of a saved view, and converts a field', async 
     (await as.get(`/api/table/${table.id}/indexes`)).body.map(
       (index: { fields: string[]; state: string }) => `${index.fields} ${index.state}`,
     )
-  await expect.poll(states, { timeout: 60_000 }).toEqual(['id ready', 'due,id ready', 'number,id ready', 'number ready'])
+  await expect.poll(states).toEqual(['id ready', 'due,id ready', 'number,id ready', 'number ready'])
 
   const { body: change } = await as.post(`/api/table/${table.id}/field/number/changeType`, { type: 'number' })
   const job = async () => (await as.get(`/api/job/${change.job_id}`)).body
-  await expect.poll(job, { timeout: 60_000 }).toEqual({
+  await expect.poll(job).toEqual({
     state: 'done',
     done: 21_000,
     total: 21_000,
@@ -43,7 +43,7 @@ test('a worker builds the indexes of a saved view, and converts a field', async 
   })
   const { body } = await as.post(`/api/table/${table.id}/records/query`, { filters: [{ column: 'number', compare: '>', value: 20_999 }] })
   expect(body.map(({ number }: { number: number }) => number)).toEqual([21_000])
-  await expect.poll(states, { timeout: 60_000 }).toEqual(['id ready', 'due,id ready'])
+  await expect.poll(states).toEqual(['id ready', 'due,id ready'])
 })
 
 test('the conversions of an account wait for the first one of another account, not the other way round', async () => {
@@ -67,7 +67,7 @@ test('the conversions of an account wait for the first one of another account, n
   })
   const states = async () =>
     await app.db.read(sql`select from field_conversions where account_id in (${account.id}, ${other.id}) and state <> 'done'`)
-  await expect.poll(async () => (await states()).length, { timeout: 60_000 }).toBe(0)
+  await expect.poll(async () => (await states()).length).toBe(0)
   const begun = await app.db.read<{ id: number }>(sql`
     select (data->>'conversion_id')::int as id from pgboss.job
     where name = 'conversions.check' and (data->>'conversion_id')::int = any(${started.map(({ job }) => job)}::int[]) order by started_on`)

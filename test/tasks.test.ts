@@ -209,7 +209,7 @@ describe('creating a task on a record', () => {
     })
     await Promise.race([deleted, deletion])
     const creation = create(member, { title: 'Call' })
-    await vi.waitFor(async () => expect(await lockWaits()).toHaveLength(1), { timeout: 20_000 })
+    await expect.poll(() => lockWaits()).toHaveLength(1)
     release()
     const answer = await creation
     await deletion
@@ -609,7 +609,7 @@ describe('marking a task', () => {
     const { body: task } = await create(member, { title: 'Call' })
     const commit = await holding(sql`delete from tasks where id = ${task.id}`)
     const marking = app.as(member).post(`/api/task/${task.id}/markDone`)
-    await vi.waitFor(async () => expect(await lockWaits()).toHaveLength(1), { timeout: 20_000 })
+    await expect.poll(() => lockWaits()).toHaveLength(1)
     await commit()
     const { status, body } = await marking
     expect([status, body.message]).toEqual([404, 'Task not found'])

@@ -53,7 +53,7 @@ beforeAll(async () => {
   won = (await admin.views.create.mutate({ table_id: deals, name: 'Won "now"', type: 'grid', filters })).id
   viewOfCompanies = (await admin.views.create.mutate({ table_id: companies, name: 'All', type: 'grid' })).id
   await installed.compile({ 'gridpost.d.ts': await declared() })
-}, 120_000)
+})
 afterAll(() => installed?.remove())
 
 /** What the program of the package prints. */

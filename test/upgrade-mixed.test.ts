@@ -81,7 +81,7 @@ async function sendMail(release: Release, integration?: number): Promise<string>
   return address
 }
 const mailsTo = (address: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(address))
-const untilMailed = (address: string) => expect.poll(() => mailsTo(address).length, { timeout: 30_000 }).toBe(1)
+const untilMailed = (address: string) => expect.poll(() => mailsTo(address).length).toBe(1)
 
 /** Reads whatever there is at both releases. This one may say more, and no other things. */
 async function expectSameAnswers(): Promise<void> {
@@ -494,9 +494,9 @@ test('a worker of each release leaves the indexes of the other alone', async () 
     )
   const untilBuilt = async (release: Release, count: number) => {
     const states = async () => (await indexes(release)).map(({ state }) => state)
-    await expect.poll(states, { timeout: 30_000 }).toEqual(Array(count).fill('ready'))
+    await expect.poll(states).toEqual(Array(count).fill('ready'))
     const jobs = `select from pgboss.job where name = 'indexes.follow' and data->>'table_id' = '${id}' and state < 'completed'`
-    await expect.poll(async () => (await query(jobs)).length, { timeout: 30_000 }).toBe(0)
+    await expect.poll(async () => (await query(jobs)).length).toBe(0)
   }
 
   await view('previous', { type: 'calendar', config: { startField: 'due' } })
@@ -518,7 +518,7 @@ test('a worker of each release leaves the indexes of the other alone', async () 
   await untilBuilt('previous', planned + 2)
   const third = await built()
   for (const [name, oid] of second) expect([name, third.get(name)]).toEqual([name, oid])
-}, 120_000)
+})
 
 test('answer alike about the data of both releases', expectSameAnswers)
 

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -362,13 +362,13 @@ describe.each(['JSON', 'a form', 'bytes'] as const)('%s', (form) => {
     const { socket, prefix, encode } = await raw(form, 'Content-Length: 10000000\r\nIdempotency-Key: half\r\n')
     socket.write(prefix)
     socket.write(encode(randomBytes(3_000_000)))
-    await vi.waitFor(() => expect(stored().length).toBe(before.length + 1), 20_000)
+    await expect.poll(() => stored().length).toBe(before.length + 1)
     const open = await app.db.read<{ state: string }>(
       sql`select state from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
     )
     expect(open).toEqual([])
     socket.destroy()
-    await vi.waitFor(() => expect(stored()).toEqual(before), 20_000)
+    await expect.poll(() => stored()).toEqual(before)
     expect(await app.db.read(sql`select path from stored_files where name = 'raw.bin'`)).toEqual([])
   })
 
@@ -385,13 +385,13 @@ describe.each(['JSON', 'a form', 'bytes'] as const)('%s', (form) => {
     )
     if (prefix) own.write(chunk(Buffer.from(prefix)))
     own.write(chunk(encode(randomBytes(300_000))))
-    await vi.waitFor(() => expect(stored().length).toBe(before.length + 1), 20_000)
+    await expect.poll(() => stored().length).toBe(before.length + 1)
     expect((await app.as(account.member).post(`${record}/delete`)).status).toBe(200)
     const answer = firstAnswer(own)
     own.write(chunk(Buffer.from({ JSON: '"}', 'a form': '\r\n--XX--\r\n', bytes: 'end' }[form])))
     own.write('0\r\n\r\n')
     expect(await answer).toMatchObject({ status: 404, body: { message: 'Record not found' } })
     own.destroy()
-    await vi.waitFor(() => expect(stored()).toEqual(before), 20_000)
+    await expect.poll(() => stored()).toEqual(before)
   })
 })

@@ -20,7 +20,7 @@ async function tableOf(body: Buffer, query = '') {
   const { status, body: started } = await send(account, body, query)
   expect(status, JSON.stringify(started)).toBe(200)
   const as = app.as(account.owner)
-  await expect.poll(async () => (await as.get(`/api/job/${started.job_id}`)).body, { timeout: 20_000 }).toMatchObject({ state: 'done' })
+  await expect.poll(async () => (await as.get(`/api/job/${started.job_id}`)).body).toMatchObject({ state: 'done' })
   const fields = (await as.get(`/api/table/${started.table_id}/get`)).body.fields.slice(1, -4)
   const records = (await as.post(`/api/table/${started.table_id}/records/query`, { limit: 1_000 })).body
   return {

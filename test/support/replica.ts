@@ -14,7 +14,6 @@ import { queueSchema } from '../../src/platform/jobs/queue-schema.ts'
 import { prepareData } from './prepared-data.ts'
 import { until } from './until.ts'
 
-const START_TIMEOUT_MS = 30_000
 const FAST = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' }
 
 export interface Server {
@@ -146,7 +145,7 @@ export async function startIn(dir: string, { port, user, database }: Connection,
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const { file, args, options: how } = commandOf(account, programs.postgres, ['-D', dir, ...options])
     server = spawn(file, args, { ...how, stdio: ['ignore', 'ignore', process.env.TEST_LOG ? 'inherit' : 'ignore'] })
-    await until(answers, `for the server in ${dir} to start`, { withinMs: START_TIMEOUT_MS })
+    await until(answers, `for the server in ${dir} to start`)
   }
 
   await start()

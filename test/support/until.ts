@@ -14,7 +14,7 @@ interface Patience {
 export async function until<Answer>(
   ask: () => Answer | Promise<Answer>,
   what: string | (() => string),
-  { withinMs = 20_000, everyMs = 20 }: Patience = {},
+  { withinMs = 60_000, everyMs = 20 }: Patience = {},
 ): Promise<NonNullable<Awaited<Answer>>> {
   const giveUpAt = performance.now() + withinMs
   for (;;) {
