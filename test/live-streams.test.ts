@@ -196,11 +196,15 @@ describe('table_ids', () => {
   test('changes nothing for streams that name none, byte for byte', async () => {
     const { account, table, member, owner } = await withTables()
     const { body: record } = await app.as(owner).post(`${table.path}/records/create`, { data: { name: 'One' } })
+    // No heartbeat comes between, however long a busy machine takes.
+    const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 3_600_000 })
+    const server = await buildApp({ ...app.deps, feed })
+    const url = await server.listen({ port: 0, host: '127.0.0.1' })
     const texts = await Promise.all(
       ['', `?table_ids=${table.id}`].map(async (query) => {
         const cutting = new AbortController()
         const headers = { cookie: `gridpost_session=${member.session}` }
-        const response = await fetch(`${other.url}/api/events${query}`, { signal: cutting.signal, headers })
+        const response = await fetch(`${url}/api/events${query}`, { signal: cutting.signal, headers })
         const read = { text: '' }
         void response.body
           ?.pipeThrough(new TextDecoderStream())
@@ -225,6 +229,7 @@ describe('table_ids', () => {
     const frame = `event: task.created\ndata: {"id":N,"type":"task.created","at":"${task.created_at}",${place},"task_id":${task.id}}\nid: N\n\n`
     expect(plain.text.replaceAll(/("id":|id: )\d+/g, '$1N')).toBe(`retry: 2000\nid: N\n\n${frame}`)
     for (const { cut } of texts) cut()
+    await server.close()
   })
 })
 
@@ -298,7 +303,7 @@ describe('rights', () => {
     const last = record + 1
     expect(status).toBe(200)
     await Promise.all(streams.map(({ ended }) => ended))
-    await sleep(50)
+    await until(() => record > last, 'for an event after the revocation to be written')
     isOver = true
     await writing
     const [marked] = await app.db.read<{ id: number }>(sql`
@@ -352,15 +357,22 @@ describe('a change of a caller', () => {
       return answer.body
     }
     const { id } = await change('/records/create', { data: { name: 'a' } }, ({ body }) => ({ type: 'record.created', record_id: body.id }))
-    await change(`/record/${id}/update`, { data: { name: 'b' } }, () => ({ type: 'record.updated', record_id: id, fields: ['name'] }))
+    const rename = (name: string) =>
+      change(`/record/${id}/update`, { data: { name } }, () => ({ type: 'record.updated', record_id: id, fields: ['name'] }))
+    await rename('b')
     await change(`/record/${id}/delete`, undefined, () => ({ type: 'record.deleted', record_id: id }))
     await change(`/record/${id}/restore`, undefined, () => ({ type: 'record.restored', record_id: id }))
     await change('/records/create_batch', { records: [{ data: {} }, { data: {} }] }, () => ({ type: 'records.changed', count: 2 }))
-    expect(stream.heard).toEqual(changed)
     // A busy machine may delay some of them.
-    expect(Math.min(...tookMs)).toBeLessThan(300)
+    const isQuick = async () => {
+      if (Math.min(...tookMs) >= 300) await rename(`later ${tookMs.length}`)
+      return Math.min(...tookMs) < 300
+    }
+    await expect.poll(isQuick).toBe(true)
+    await rename('last')
+    expect(stream.heard).toEqual(changed)
     // What changed nothing is told to nobody.
-    await app.as(member).post(`${table.path}/record/${id}/update`, { data: { name: 'b' } })
+    await app.as(member).post(`${table.path}/record/${id}/update`, { data: { name: 'last' } })
     await app.as(owner).post(`${table.path}/update`, { name: `Renamed ${table.id}` })
     await stream.until(changed.length + 1)
     expect(stream.heard.at(-1)).toMatchObject({ type: 'table.updated', table_id: table.id })
