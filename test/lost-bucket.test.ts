@@ -17,6 +17,9 @@ const bucket = await startBucket()
 const app = await testApp({ STORAGE: bucket.setting }, { storageLimitMs: LIMIT_MS })
 /** On a busy machine a bucket that is well may also take longer than the limit, so what a test needs is stored without it. */
 const patient = await testApp({ STORAGE: bucket.setting })
+/** For what is judged by its silence while the bucket is well: the limit is longer than a busy machine is silent. */
+const STEADY_MS = 4_000
+const steady = await testApp({ STORAGE: bucket.setting }, { storageLimitMs: STEADY_MS })
 const { sweepLeftoversAfter } = fileSupport(patient)
 afterEach(() => {
   bucket.mood = 'well'
@@ -50,7 +53,8 @@ test.each<Mood>(['down', 'hangs', 403, 500, 503, 507])(
     const url = await stored(Buffer.from('hello'))
     const before = await names()
     bucket.mood = mood
-    const refused = [await upload(Buffer.from('refused')), await app.as(account.member).get(url)]
+    const asked = mood === 'hangs' ? app : patient
+    const refused = [await upload(Buffer.from('refused'), 'a.bin', asked), await asked.as(account.member).get(url)]
     bucket.mood = 'well'
     const away = [503, 'The file storage is not available']
     expect(refused.map(({ status, body }) => [status, body.message])).toEqual([mood === 507 ? [507, 'The disk is full'] : away, away])
@@ -86,9 +90,9 @@ test('a wrong credential and a bucket that is gone are 503, not a missing file',
 
 test.each<Mood>(['resets', 'trickles'])('a download whose bucket %s half-way ends its connection, and is logged', async (mood) => {
   const url = await stored(randomBytes(300_000))
-  const error = vi.spyOn(app.deps.log, 'error')
+  const error = vi.spyOn(steady.deps.log, 'error')
   bucket.mood = mood
-  const answer = await download(url)
+  const answer = await download(url, steady)
   expect([answer.status, answer.headers.get('content-length')]).toEqual([200, '300000'])
   await expect(answer.arrayBuffer()).rejects.toThrow()
   bucket.mood = 'well'
@@ -99,7 +103,7 @@ test.each<Mood>(['resets', 'trickles'])('a download whose bucket %s half-way end
 test('a reader who is slow is not taken for a bucket that is', async () => {
   const bytes = randomBytes(8_000_000)
   const url = await stored(bytes)
-  const answer = await download(url)
+  const answer = await download(url, steady)
   const reader = answer.body?.getReader()
   const read: Uint8Array[] = []
   for (let first = true; ; first = false) {
@@ -107,7 +111,7 @@ test('a reader who is slow is not taken for a bucket that is', async () => {
     if (done || !value) break
     read.push(value)
     // Longer than the bucket may be silent; the buffers in between are full by then.
-    if (first) await sleep(LIMIT_MS * 4)
+    if (first) await sleep(STEADY_MS * 2.5)
   }
   expect(Buffer.concat(read).equals(bytes)).toBe(true)
 })
@@ -116,7 +120,7 @@ test('a caller who hangs up gives the connection to the bucket back', async () =
   const url = await stored(randomBytes(8_000_000))
   await (await download(await stored(Buffer.from('x')), patient)).text()
   const before = await bucket.connections()
-  const sockets = Array.from({ length: 5 }, () => connect(Number(new URL(app.url).port), '127.0.0.1'))
+  const sockets = Array.from({ length: 5 }, () => connect(Number(new URL(steady.url).port), '127.0.0.1'))
   for (const socket of sockets) {
     socket.write(`GET ${url} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${account.keys.account}\r\n\r\n`)
     await once(socket, 'data')
@@ -189,18 +193,17 @@ test('a staged file is copied by the bucket, however often the job is interrupte
 })
 
 test('/readyz tells of the bucket in bounded time, and stays ready', async () => {
-  // A result is kept for five seconds: each mood asks another process.
+  // A result is kept for five seconds: each mood asks another process, and so does a busy machine that was too late.
   const ready = async (mood: Mood, storageLimitMs: number) => {
     const other = await testApp({ STORAGE: bucket.setting }, { storageLimitMs })
     bucket.mood = mood
+    const seen = bucket.seen.length
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: 20 }, () => other.as(null).get('/readyz')))
     // The bucket that hangs would be waited for without an end.
-    expect(performance.now() - began).toBeLessThan(20_000)
-    return answers.map(({ status, body }) => [status, body.ok, body.storage])
+    expect(performance.now() - began).toBeLessThan(60_000)
+    return { requests: bucket.seen.length - seen, answers: answers.map(({ status, body }) => [status, body.ok, body.storage]) }
   }
-  const began = bucket.seen.length
-  expect(await ready('well', 4_000)).toEqual(Array(20).fill([200, true, true]))
-  expect(bucket.seen.slice(began)).toHaveLength(1)
-  expect(await ready('hangs', LIMIT_MS)).toEqual(Array(20).fill([200, true, false]))
+  await expect.poll(() => ready('well', 30_000)).toEqual({ requests: 1, answers: Array(20).fill([200, true, true]) })
+  await expect.poll(async () => (await ready('hangs', LIMIT_MS)).answers).toEqual(Array(20).fill([200, true, false]))
 })
