@@ -4,12 +4,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { call, programs, type Service, signIn } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 const own = programs()
 const elsewhere = programs()

@@ -2,7 +2,8 @@
 import { afterAll, expect, test, vi } from 'vitest'
 import { programs } from './support/programs.ts'
 
-vi.setConfig({ testTimeout: 180_000 })
+// It takes a minute on a quiet machine.
+vi.setConfig({ testTimeout: 600_000 })
 
 const own = programs()
 afterAll(() => own.cleanUp())

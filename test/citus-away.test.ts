@@ -14,8 +14,6 @@ import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, inDatabase, joinNodes, startCitus, withCitus } from './support/citus.ts'
 import type { Server } from './support/replica.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 /** Less than the ten seconds after which a statement is cancelled. */
 const SOON_MS = 8_000
 

@@ -3,13 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { placeSpace } from '../src/tables/elsewhere/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, inDatabase, startCitus, withCitus } from './support/citus.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 /** Has room for an empty table, and not for the records of the tests. */
 const SMALL = 4 * 2 ** 20

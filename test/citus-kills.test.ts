@@ -3,15 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { examine } from '../scripts/doctor/doctor.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { moveSpace, placeSpace } from '../src/tables/elsewhere/placement.ts'
 import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, startCitus, withCitus } from './support/citus.ts'
 import type { Server } from './support/replica.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const ROOT = join(import.meta.dirname, '..')
 const SECRET_KEY = 'a key for tests, long enough to be one'

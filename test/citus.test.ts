@@ -17,8 +17,6 @@ import { type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { CITUS_DIR, type CitusCluster, inDatabase, startCitus, withCitus } from './support/citus.ts'
 import { queriesOf, queriesWith } from './support/statements.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 test.skipIf(inject('nodes'))('without Citus a space cannot be placed or moved', async () => {
   const app = await testApp()
   const { space } = await app.account()

@@ -2,15 +2,13 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { findService } from '../scripts/runtime.ts'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { readServiceFile } from '../src/platform/processes/service-file.ts'
 import { readSettings } from '../src/settings.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { call, type Ended, type Programs, programs, type Service } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const original = programs()
 const restored = programs()

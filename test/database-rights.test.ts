@@ -1,10 +1,8 @@
 /** Starts and scripts with a database role that lacks rights end with one line that says what is missing. */
 import pg from 'pg'
-import { afterAll, expect, inject, test, vi } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { emptyDatabase, type TestDatabase, testDatabase } from './support/database.ts'
 import { programs } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 90_000 })
 
 const admin = new pg.Client({ ...inject('postgres'), database: 'postgres' })
 await admin.connect()

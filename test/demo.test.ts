@@ -3,11 +3,9 @@ import { once } from 'node:events'
 import { rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { call, programs, type Service, signIn } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const own = programs()
 let service: Service

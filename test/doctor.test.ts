@@ -26,8 +26,6 @@ import { programs } from './support/programs.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
 const smtp = await startSmtp()
 smtp.login = { user: 'gridpost', password: 'swordfish' }
 const app = await testApp()
@@ -283,7 +281,7 @@ describe('servers that take connections and never answer', () => {
       proxy.silence()
       return null
     }
-    const { findings } = await examine({ environment: { ...sound, DATABASE_URL: proxy.url }, tryOut: falling, databaseSilentMs: 1_000 })
+    const { findings } = await examine({ environment: { ...sound, DATABASE_URL: proxy.url }, tryOut: falling, databaseSilentMs: 3_000 })
     expect(findings).toContainEqual(
       expect.objectContaining({
         check: 'database.unreachable',

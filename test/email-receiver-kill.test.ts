@@ -1,5 +1,5 @@
 /** What the receiver has acknowledged survives the end of its process, and what it has not is sent again by the client. */
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
@@ -7,8 +7,6 @@ import { mailThread } from './support/mail-thread.ts'
 import { programs } from './support/programs.ts'
 import { startSmtp } from './support/smtp.ts'
 import { type SmtpClient, smtpClient } from './support/smtp-client.ts'
-
-vi.setConfig({ testTimeout: 90_000 })
 
 const SECRET_KEY = 'a key for tests, long enough to be one'
 const smtp = await startSmtp()

@@ -1,6 +1,6 @@
 /** A flood of messages waits behind itself: other accounts and other senders get their turn. */
 import { randomBytes } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import type { Statement } from '../src/platform/database/statements/statement.ts'
 import { tokenHash } from '../src/platform/secrets/secrets.ts'
@@ -8,8 +8,6 @@ import { testApp } from './support/app.ts'
 import { postMail, untilRead } from './support/mail-desk.ts'
 import { queriesWith } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' }, { worker: true })
 

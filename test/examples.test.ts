@@ -9,13 +9,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readLogin } from '../src/demo/login.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { installForProduction } from './support/production.ts'
 import { call, programs, type Service } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const NODE = join(root, 'node_modules/.bin/node')

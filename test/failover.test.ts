@@ -211,7 +211,8 @@ describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
 
     const before = written.names.size
     await until(() => written.names.size >= before + 50, 'for fifty more records')
-    expect(written.lastRefusalAt - lostAt).toBeLessThan(10_000)
+    // A busy machine gets more.
+    expect(written.lastRefusalAt - lostAt).toBeLessThan(30_000)
     isOver = true
     await Promise.all(writers)
     expect([...written.refused]).toEqual([503])

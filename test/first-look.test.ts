@@ -6,14 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readLogin } from '../src/demo/login.ts'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { programs } from './support/programs.ts'
 import { until } from './support/until.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** The program `script` of util-linux runs a command on a terminal of its own. Every Debian has it; other systems have another one. */

@@ -18,6 +18,8 @@ import { makeTable } from './support/tables.ts'
 const dir = await mkdtemp(join(tmpdir(), 'gridpost-hung-'))
 const folder = join(dir, 'files')
 const app = await testApp({ STORAGE: folder }, { storageLimitMs: 1_000 })
+/** On a busy machine a folder that is well may also take longer than the limit. */
+const patient = await testApp({ STORAGE: folder })
 afterAll(() => rm(dir, { recursive: true, force: true }))
 const { sweepLeftoversAfter } = fileSupport(app)
 
@@ -32,12 +34,12 @@ beforeAll(async () => {
 /** An image of one point, which has a thumbnail. */
 const IMAGE = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
 
-const upload = async (body: Buffer = IMAGE): Promise<Answer> => {
+const upload = async (body: Buffer = IMAGE, to = app): Promise<Answer> => {
   const headers = { 'content-type': 'text/plain', 'content-disposition': 'attachment; filename="a.txt"' }
-  return app.as(account.member).send(`${record}/files/create?field_id=file`, { method: 'PUT', body: body as never, headers })
+  return to.as(account.member).send(`${record}/files/create?field_id=file`, { method: 'PUT', body: body as never, headers })
 }
-const stored = async (): Promise<string> => (await upload()).body.at(-1).path
-const download = (path: string, query = '') => app.as(account.member).get(`/api/file/${path}${query}`)
+const stored = async (): Promise<string> => (await upload(IMAGE, patient)).body.at(-1).path
+const download = (path: string, query = '', from = app) => from.as(account.member).get(`/api/file/${path}${query}`)
 const away = (answer: Answer) => {
   expect([answer.status, answer.body.message]).toEqual([503, 'The file storage is not available'])
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -129,13 +131,13 @@ test('whatever needs it is 503 in time, and everything else works', async () => 
   away(await download(good, '?w=160'))
   away(await app.as(account.member).post(`${record}/files/get`, { field_id: 'file', path: good }))
   await expect(sweepLeftoversAfter(48)).rejects.toThrow('The folder does not answer')
-  expect((await app.as(null).get('/readyz')).body).toMatchObject({ ok: true, storage: false })
+  await expect.poll(async () => (await app.as(null).get('/readyz')).body).toMatchObject({ ok: true, storage: false })
   await othersWork()
 
   answer()
   await expect.poll(async () => (await download(good)).status).toBe(200)
-  for (const path of hung) expect((await download(path)).status).toBe(200)
-  expect((await upload()).status).toBe(200)
+  for (const path of hung) expect((await download(path, '', patient)).status).toBe(200)
+  expect((await upload(IMAGE, patient)).status).toBe(200)
   await expect.poll(openFiles).toBe(0)
   await expect.poll(async () => (await app.as(null).get('/readyz')).body.storage).toBe(true)
 })

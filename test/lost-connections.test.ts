@@ -9,6 +9,7 @@ import { shortRead } from '../src/platform/database/statements/statement.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
 import { databaseProxy } from './support/database-proxy.ts'
+import { until } from './support/until.ts'
 
 const app = await testApp({}, { worker: true })
 let operator: pg.Client
@@ -53,7 +54,7 @@ test('answers 503 to pending requests, ends no process, and works again at once'
   isOver = true
   await Promise.all(callers)
   // A busy machine may take longer at times, but not every other time.
-  expect(awayMs.sort((a, b) => a - b)[3]).toBeLessThan(2_000)
+  expect(awayMs.sort((a, b) => a - b)[3]).toBeLessThan(8_000)
 
   const refused = answers.filter(({ status }) => status !== 200)
   expect(refused.length).toBeGreaterThan(0)
@@ -137,7 +138,7 @@ test('answers a statement that is sent at the moment when its connection has bee
 
 test('gives up statements to a server that has gone without a word, and uses other connections', async () => {
   const proxy = await databaseProxy()
-  const db = openDatabase({ connectionString: proxy.url }, { size: 5, silentMs: 2_000 })
+  const db = openDatabase({ connectionString: proxy.url }, { size: 5, silentMs: 4_000 })
   const one = sql`select 1 as one`
   const read = () => db.read<{ one: number }>(shortRead('one', one))
   const isOne = async (rows: Promise<{ one: number }[]>) => expect(await rows).toEqual([{ one: 1 }])
@@ -148,7 +149,7 @@ test('gives up statements to a server that has gone without a word, and uses oth
     // Both connections of the pool are open.
     await Promise.all([isOne(db.read(sql`select 1 as one from pg_sleep(0.2)`)), count()])
     // A connection without a statement may be silent for any time.
-    await new Promise((resolve) => setTimeout(resolve, 2_200))
+    await new Promise((resolve) => setTimeout(resolve, 4_200))
     await isOne(db.read(one))
     proxy.silence()
     const [queried, written, short] = await Promise.allSettled([db.read(one), count(), read()])
@@ -173,8 +174,9 @@ test('returns a connection to the pool whose statement could not be cancelled, b
     for (let round = 0; round < 2; round++) {
       const leaving = new AbortController()
       const statements = [sleeping(leaving.signal), sleeping(leaving.signal)]
-      setTimeout(() => leaving.abort(), 50)
       // One of them may still wait for its place when the caller leaves.
+      await until(() => db.load().busy > 0, 'for a statement to be sent', { everyMs: 1 })
+      leaving.abort()
       expect(await Promise.allSettled(statements)).toContainEqual({ status: 'fulfilled', value: [{ done: 1 }] })
       await expect.poll(db.load).toMatchObject({ busy: 0, waiting: 0, queries: { running: 0, waiting: 0 } })
     }

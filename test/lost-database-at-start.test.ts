@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type ServiceProcess, serviceProcess } from '../scripts/chaos/service-process.ts'
 import { freePort } from '../scripts/free-port.ts'
 import { works } from '../src/background.ts'
@@ -12,8 +12,6 @@ import { type DatabaseProxy, databaseProxy } from './support/database-proxy.ts'
 import { endAll, launch } from './support/processes.ts'
 import { until } from './support/until.ts'
 
-// A start takes a second or two, and ten on a busy machine.
-vi.setConfig({ testTimeout: 90_000 })
 const PATIENT = { everyMs: 10 }
 
 /** The queues with a schedule, in the order in which they are written. */

@@ -12,8 +12,6 @@ import { openDatabase } from '../src/platform/database/database.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { openStream, type TestStream } from './support/streams.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
-
 const dir = mkdtempSync(join(tmpdir(), 'gridpost-lost-database-'))
 let postgres: OwnPostgres
 let service: ServiceProcess
@@ -103,7 +101,7 @@ async function load(record: number, isOver: () => boolean): Promise<Answer[]> {
 }
 
 /** Within this time after its start everything works again. A busy machine may need most of it for any one step. */
-const SOON = { timeout: 12_000, interval: 20 }
+const SOON = { timeout: 25_000, interval: 20 }
 
 /** Kills PostgreSQL under load, and starts it again. @returns the answers of the requests that were refused */
 async function outage(record: number, stream: TestStream, seconds: number): Promise<Answer[]> {

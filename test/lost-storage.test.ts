@@ -266,7 +266,7 @@ test.skipIf(!isMounted)(
       expect([full.status, full.body.message, full.headers.get('retry-after')]).toEqual([507, 'The disk is full', '60'])
       expect(stored()).toEqual([])
     }
-    expect((await onDisk.as(null).get('/readyz')).body.storage).toBe(true)
+    await expect.poll(async () => (await onDisk.as(null).get('/readyz')).body.storage).toBe(true)
     expect((await upload(100_000)).status).toBe(200)
     expect(stored()).toHaveLength(1)
   },

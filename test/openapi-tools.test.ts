@@ -115,24 +115,20 @@ test('every operation can be called with its example, and every example of an an
   expect(errorsOutside(...CALLERS, 'client.ts', 'wrong.ts')).toEqual([])
 })
 
-test.each(CALLERS)(
-  '%s compiles without a cast, and its calls are answered',
-  async (name) => {
-    expect(errorsOutside('examples.ts', 'wrong.ts')).toEqual([])
-    const account = await app.account()
-    const { stdout } = await run(process.execPath, [name, account.keys.account, app.url], { cwd: folder })
-    expect(JSON.parse(stdout)).toEqual({
-      updated: 'Harbour',
-      records: ['Harbour'],
-      explained: 'company = "Harbour"',
-      count: 1,
-      task: ['Call them', 'done'],
-      comments: ['Called'],
-      refused: { status: 404, code: 'NOT_FOUND' },
-    })
-  },
-  60_000,
-)
+test.each(CALLERS)('%s compiles without a cast, and its calls are answered', async (name) => {
+  expect(errorsOutside('examples.ts', 'wrong.ts')).toEqual([])
+  const account = await app.account()
+  const { stdout } = await run(process.execPath, [name, account.keys.account, app.url], { cwd: folder })
+  expect(JSON.parse(stdout)).toEqual({
+    updated: 'Harbour',
+    records: ['Harbour'],
+    explained: 'company = "Harbour"',
+    count: 1,
+    task: ['Call them', 'done'],
+    comments: ['Called'],
+    refused: { status: 404, code: 'NOT_FOUND' },
+  })
+})
 
 test('a wrong call does not compile', () => {
   expect(errors.filter((line) => line.startsWith('wrong.ts(')).join('\n')).toContain('titel')

@@ -18,8 +18,6 @@ const environment = {
   ...{ DATABASE_URL: app.settings.databaseUrl ?? '', DATA_DIR: app.settings.dataDir, SECRET_KEY: 'a key for tests, long enough to be one' },
   ...{ RATE_LIMIT_PER_MINUTE: '0', RATE_LIMIT_PER_HOUR: '0' },
 }
-// A start takes a second or two, and ten on a busy machine.
-vi.setConfig({ testTimeout: 90_000 })
 afterAll(endAll)
 const service = await startProcesses({ ...environment, INBOUND_SMTP: 'smtp://127.0.0.1:0' })
 const { keys } = await app.account()

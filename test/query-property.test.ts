@@ -335,7 +335,6 @@ test.each(Array.from({ length: TABLES }, (_, run) => run))(
     const targets: number[] = made.map(({ id }: { id: number }) => id)
     const goneResource = targets.at(-1) as number
 
-    let tables = 0
     const types = fc.uniqueArray(fc.constantFrom(...Object.keys(COMPARES)), { minLength: 3, maxLength: 9 })
     await fc.assert(
       fc.asyncProperty(
@@ -356,7 +355,7 @@ test.each(Array.from({ length: TABLES }, (_, run) => run))(
             ...(type.endsWith('select') && { options: OPTIONS }),
             ...(type.endsWith('lookup') && { table: targetTable }),
           }))
-          const table = await make(`/api/space/${account.space}/tables/create`, { name: `Table ${tables++}`, fields })
+          const table = await make(`/api/space/${account.space}/tables/create`, { name: 'Table', fields })
           const own: { id: string; type: string }[] = table.fields.filter((field: { key?: true; calc?: true }) => !field.key && !field.calc)
           const tried: Tried = {
             account,
@@ -411,15 +410,10 @@ test.each(Array.from({ length: TABLES }, (_, run) => run))(
             await tryWalk(gen, tried, walked)
           } finally {
             app.setClock(null)
-            // The record is restored under its id for the next table.
-            await app.db.write(
-              sql`insert into ${recordsOf(targetTable)} (id, created_at, updated_at, name) values (${goneResource}, now(), now(), 'gone')`,
-            )
           }
         },
       ),
       { seed: SEED, path: String(run), numRuns: 1, endOnFailure: true },
     )
-    expect(tables).toBe(TABLES)
   },
 )

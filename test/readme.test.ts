@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loginFile, readLogin } from '../src/demo/login.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { programs, type Service } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))

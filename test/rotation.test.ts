@@ -1,6 +1,6 @@
 /** Replaces SECRET_KEY: what callers hold before goes on working during the rotation, and what does after it. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SEALED_COLUMNS } from '../scripts/rotate-secrets.ts'
 import { encryptTokens, newSecretTokens, sealedTokens } from '../src/email/composing/secret-tokens.ts'
 import { startDispatcher } from '../src/email/outbound/dispatcher.ts'
@@ -17,8 +17,6 @@ import { makeTable } from './support/tables.ts'
 const OLD = 'the key that was in use for years'
 const NEW = 'the key that takes its place today'
 const oldId = fingerprintOf(Buffer.from(OLD))
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const smtp = await startSmtp()
 smtp.login = { user: 'desk', password: 'swordfish' }

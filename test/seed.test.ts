@@ -1,14 +1,12 @@
 /** Tests `npm run seed` as the tests of other projects use it. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { readServiceFile } from '../src/platform/processes/service-file.ts'
 import { prepareData } from './support/prepared-data.ts'
 import { call, type Programs, programs, type Service, signIn } from './support/programs.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 type Seed = Seeded & { base_url: string; catch_domain: string }
 

@@ -3,22 +3,22 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { closeIfSilent } from '../src/platform/database/statements/silent-connections.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { databaseProxy } from './support/database-proxy.ts'
 import { makeTable } from './support/tables.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
-
-const SILENT_MS = 1_000
+const SILENT_MS = 2_000
 const proxy = await databaseProxy()
 const app = await testApp({ DATABASE_URL: proxy.url }, { databaseSilentMs: SILENT_MS })
+/** On a busy machine a database that is well may also be silent for that long. */
+const patient = await testApp()
 
 test('gets 503 with Retry-After in bounded time, and everything works again once it answers', async () => {
-  const account = await app.account()
-  const { path, records } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }], records: [{ name: 'first' }] })
+  const account = await patient.account()
+  const { path, records } = await makeTable(patient, account, { fields: [{ name: 'Name', type: 'text' }], records: [{ name: 'first' }] })
   const as = app.as(account.keys.account)
   const kinds: (() => Promise<Answer>)[] = [
     () => as.get(`${path}/record/${records[0]}/get`),
@@ -46,7 +46,7 @@ test('gets 503 with Retry-After in bounded time, and everything works again once
   proxy.hang()
   const answers = [...(await pending), ...(await ask())].filter(({ status }) => status !== 200)
   // A silent connection, a wait for another one, and an attempt to open one take less than five seconds; a busy machine is slower.
-  expect(Math.max(...slowest), String(slowest)).toBeLessThan(15_000)
+  expect(Math.max(...slowest), String(slowest)).toBeLessThan(40_000)
   expect(answers.length).toBeGreaterThanOrEqual(18)
   for (const { status, headers, body } of answers) {
     expect([status, body.message]).toEqual([503, expect.stringMatching(/^(The database is not available|Too busy; retry)$/)])
@@ -66,13 +66,13 @@ test('is not taken for silent while it has nothing to answer', async () => {
     await idle
     expect(await backend()).toBe(before)
   })
-  const [client, patient] = [await app.db.connect(), await app.db.connect(Number.POSITIVE_INFINITY)]
-  const slow = patient.query(`select pg_sleep(${(2 * SILENT_MS) / 1000})`)
+  const [client, unlimited] = [await app.db.connect(), await app.db.connect(Number.POSITIVE_INFINITY)]
+  const slow = unlimited.query(`select pg_sleep(${(2 * SILENT_MS) / 1000})`)
   await idle
   expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   await expect(client.query('select pg_sleep(30)')).rejects.toThrow('Connection terminated')
   await Promise.all([inTransaction, slow])
-  await patient.end()
+  await unlimited.end()
 })
 
 /** A message of the protocol of PostgreSQL. */

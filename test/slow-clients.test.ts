@@ -71,7 +71,7 @@ describe('a connection is closed', () => {
 
   test('whose further request never ends', async () => {
     // The first one needs some of this time.
-    const open = await serviceWith({ ...SHORT, headersMs: 1_000 })
+    const open = await serviceWith({ ...SHORT, headersMs: 3_000 })
     const socket = await open()
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'data')

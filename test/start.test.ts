@@ -17,9 +17,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 let dataDir: string
 const started: Run[] = []
 
-// A start through npm takes a second or two, and ten on a busy machine.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
-
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'gridpost-start-'))
 })

@@ -1,11 +1,9 @@
 /** Requests that the previous release knows, sent to both: rows are the same byte for byte, other answers have new keys at most. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { everyTypeRecords, everyTypeTable, otherRecords, otherTable } from '../scripts/every-type.ts'
 import { TYPES } from '../src/fields/registry.ts'
 import { call, signIn } from './support/programs.ts'
 import { openReleases, type Release } from './support/releases.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 const releases = await openReleases()
 const { space_id, owner, member } = releases.previous.login

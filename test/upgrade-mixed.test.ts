@@ -1,12 +1,10 @@
 /** Processes of the previous release and of this one at the same time: each goes on with what the other has written. */
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { undocumented } from './support/documented.ts'
 import { call, signIn } from './support/programs.ts'
 import { openReleases, type Release } from './support/releases.ts'
 import { openStream } from './support/streams.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
 const releases = await openReleases()
 const { previous, smtp, query, run } = releases
