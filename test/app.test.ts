@@ -152,7 +152,9 @@ test('answers every path under the pixel with the image', async () => {
 
 test('answers the liveness, readiness and documentation routes', async () => {
   expect((await app.as(null).get('/healthz')).body).toEqual({ ok: true })
-  expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true, storage: true })
+  await expect
+    .poll(async () => (await app.as(null).get('/readyz')).body)
+    .toEqual({ ok: true, database: true, migrations: true, queue: true, storage: true })
 })
 
 test('serves the document that the code generates', async () => {

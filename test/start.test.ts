@@ -89,13 +89,9 @@ test('a first start answers, and SIGTERM to npm start ends every process', async
   const compiled = join(dataDir, 'compiled')
   const service = await startService({ NODE_COMPILE_CACHE: compiled })
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
-  expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
-    ok: true,
-    database: true,
-    migrations: true,
-    queue: true,
-    storage: true,
-  })
+  await expect
+    .poll(async () => (await fetch(`${service.url}/readyz`)).json())
+    .toEqual({ ok: true, database: true, migrations: true, queue: true, storage: true })
   expect((await fetch(`${service.url}/dev/mail.json`)).status).toBe(200)
   const [page, token] = /mail is caught at (http:\S+\/dev\/mail\?token=([\w-]+))$/m.exec(service.output())?.slice(1) ?? []
   expect(service.output()).toContain('PUBLIC_URL closes it')
@@ -174,7 +170,7 @@ test('a second service on the same data leaves the mail catcher of the first alo
   const first = await startService()
   const noted = readServiceFile(dataDir)
   const second = await startService()
-  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${second.url}/readyz`)).status).toBe(200)
   expect(readServiceFile(dataDir)).toEqual(noted)
   for (const { npm, ended } of [second, first]) {
     npm.kill('SIGTERM')
@@ -194,7 +190,7 @@ test('the start after a crash adopts the database that was left running', async 
   await first.ended
   const second = await startService()
   expect(readFileSync(postmasterPid(), 'utf8').split('\n')[0]).toBe(server)
-  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${second.url}/readyz`)).status).toBe(200)
   second.npm.kill('SIGTERM')
   await second.ended
   await expectNothingLeft(second)
@@ -214,7 +210,7 @@ test('a second service on the same data shares the database, which stops with th
   const second = await startService()
   first.npm.kill('SIGTERM')
   await first.ended
-  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${second.url}/readyz`)).status).toBe(200)
   second.npm.kill('SIGTERM')
   await second.ended
   await expectNothingLeft(second)
@@ -249,7 +245,7 @@ test('ROLE=worker listens for operators only, on METRICS_PORT', async () => {
   const run = npmStart({ ROLE: 'worker', METRICS_PORT: '0' })
   await expect.poll(() => run.output()).toContain('works on background jobs')
   const [, url] = /health and metrics are at (http:\S+)/.exec(run.output()) ?? []
-  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200)
   expect(await (await fetch(`${url}/metrics`)).text()).toContain('gridpost_job_seconds')
   run.npm.kill('SIGTERM')
   await run.ended
@@ -259,7 +255,7 @@ test('ROLE=worker listens for operators only, on METRICS_PORT', async () => {
 test('it runs on an external database, without a mail catcher', async () => {
   const { url: DATABASE_URL } = await emptyDatabase()
   const service = await startService({ DATABASE_URL, SECRET_KEY: 'a key for tests, long enough to be one' })
-  expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${service.url}/readyz`)).status).toBe(200)
   expect((await fetch(`${service.url}/dev/mail.json`)).status).toBe(404)
   expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
   service.npm.kill('SIGTERM')
