@@ -333,7 +333,7 @@ describe('an answer to a reply', () => {
     const { sent, send, comment, table, record, admin } = await desk()
     const first = await sent()
     const second = await sent({ to: ['bob@customer.example'] })
-    const { body } = await send({ replyTo: second.comment.id, sendAt: new Date(Date.now() + 60_000).toISOString() })
+    const { body } = await send({ replyTo: second.comment.id, sendAt: new Date(Date.now() + 3_600_000).toISOString() })
     expect((await app.as(admin).post(`/api/table/${table}/record/${record}/comment/${second.comment.id}/delete`)).status).toBe(200)
     expect((await app.as(admin).post(`/api/email/${body.id}/cancel`)).body).toEqual({ ok: true })
     expect((await app.as(admin).post(`/api/email/${body.id}/retry`)).status).toBe(200)

@@ -167,12 +167,14 @@ test('an integration whose server was not reached gets one connection', async ()
 })
 
 test('the rate of an integration is for all workers together', async () => {
-  await waiting(5, [{ rate_per_minute: 120, max_connections: 20 }])
-  const leased = (await Promise.all([lease(), lease()])).flat()
-  expect(leased).toHaveLength(2)
-  expect(await lease()).toEqual([])
+  await waiting(12, [{ rate_per_minute: 120, max_connections: 20 }])
+  const startedAt = performance.now()
+  const leased = [await Promise.all([lease(), lease()]), await lease()].flat(2)
+  // Two at once, and on a busy machine those whose time has come meanwhile.
+  expect(leased.length).toBeGreaterThanOrEqual(2)
+  expect(leased.length).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 500)
   await app.db.write(sql`update smtp_integrations set rate_at = rate_at - interval '500 milliseconds'`)
-  expect(await lease()).toHaveLength(1)
+  expect(await lease()).not.toEqual([])
 })
 
 test('a mail that another transaction has locked is left for later, and delays no other', async () => {
