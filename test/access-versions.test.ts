@@ -100,8 +100,10 @@ describe('the check of a caller who was admitted before', () => {
   })
 
   test('of a session that was extended by its own use is not refused for its former end', async () => {
+    const start = Date.now()
+    app.setClock(new Date(start))
     const ground = await withRecord()
-    const end = Date.now() + sessionSeconds(app.settings) * 1_000
+    const end = start + sessionSeconds(app.settings) * 1_000
     app.setClock(new Date(end - 20_000))
     await become(() => getRecord(ground.member, ground))
     app.setClock(new Date(end + 5_000))
