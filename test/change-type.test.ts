@@ -14,7 +14,7 @@ import { dayRange, startOfDay } from '../src/platform/time/time-zones.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
 import { get } from '../src/records/service.ts'
-import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { type Answer, type Caller, type TestAccount, testApp } from './support/app.ts'
 import { watchedContext } from './support/context.ts'
 import { runConversion } from './support/conversions.ts'
 import { databaseWith } from './support/statements.ts'
@@ -966,7 +966,9 @@ describe('a dry run', () => {
     const busy = await app.account()
     const table = await makeTable(app, busy, { records: [{ name: '1' }] })
     const ask = (dry_run: boolean) => app.as(busy.owner).post(`${table.path}/field/name/changeType`, { type: 'number', dry_run })
-    const answers = await Promise.all(Array.from({ length: 23 }, () => ask(true)))
+    const answers: Answer[] = []
+    // No more at once than a process serves of one account.
+    for (const atOnce of [8, 8, 7]) answers.push(...(await Promise.all(Array.from({ length: atOnce }, () => ask(true)))))
     const refused = answers.filter(({ status }) => status === 409)
     expect([refused.length, refused[0]?.body.message]).toEqual([3, 'The field has 20 unfinished dry runs; wait for one of them'])
     expect((await changeType(await tableOf({ type: 'text' }, ['1']), { type: 'number', dry_run: true })).status).toBe(200)

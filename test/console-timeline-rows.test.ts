@@ -104,8 +104,10 @@ function workOf(desk: Desk, pick: (below: number) => number) {
       await untilRead(app)
     },
   ]
-  /** More comments than a page has. */
-  const begin = () => Promise.all(Array.from({ length: 80 }, comment))
+  /** More comments than a page has, and no more at once than a process serves of one account. */
+  const begin = async () => {
+    for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 8 }, comment))
+  }
   return { begin, act: () => acts[pick(acts.length)]?.() }
 }
 

@@ -171,9 +171,9 @@ test('each request has its own trace, and its statements stay in it while others
   const { keys } = await app.account()
   spans.length = 0
   const ids = Array.from({ length: 40 }, (_, index) => (index + 1).toString(16).padStart(32, 'a'))
-  await Promise.all(
-    ids.map((id) => app.as(keys.account).post('/api/spaces/create', { name: id }, { traceparent: `00-${id}-${CALLER}-01` })),
-  )
+  const create = (id: string) => app.as(keys.account).post('/api/spaces/create', { name: id }, { traceparent: `00-${id}-${CALLER}-01` })
+  // No more at once than a process serves of one account.
+  for (let from = 0; from < ids.length; from += 8) await Promise.all(ids.slice(from, from + 8).map(create))
   const counts = (name: string) => ids.map((id) => inTrace(id).filter((span) => span.name === name).length)
   const once = ids.map(() => 1)
   // Spans are exported in batches, which may arrive in another order.
