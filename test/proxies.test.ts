@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { generate } from 'selfsigned'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { freePort } from '../scripts/free-port.ts'
 import { buildApp } from '../src/app.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
@@ -94,7 +94,7 @@ describe.each(proxies)('behind $name', ({ name, start }) => {
   let proxy: Running
   beforeAll(async () => {
     proxy = await start(program)
-    await expect.poll(async () => (await send('GET', '/healthz')).status, { interval: 100 }).toBe(200)
+    await vi.waitFor(async () => expect((await send('GET', '/healthz')).status).toBe(200), { timeout: 60_000, interval: 100 })
   })
   afterAll(async () => {
     proxy.process.kill('SIGTERM')
