@@ -9,6 +9,7 @@ import type { FastifyReply } from 'fastify'
 import { createTransport } from 'nodemailer'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../scripts/free-port.ts'
 import { buildApp } from '../src/app.ts'
 import { catcherToken } from '../src/email/catcher/access.ts'
 import { type Catcher, mountCatcher, openCaughtMails, startCatcher } from '../src/email/catcher/catcher.ts'
@@ -36,10 +37,11 @@ afterEach(async () => {
 })
 
 /** The service of the embedded default, with the mails of a catcher. */
-async function serve(mails: Parameters<typeof mountCatcher>[1], port = 0) {
+async function serve(mails: Parameters<typeof mountCatcher>[1], port?: number) {
   const built = await buildApp(app.deps)
   mountCatcher(built, mails, settings)
-  await built.listen({ port, host: '127.0.0.1' })
+  // Systems give the port to nobody by themselves before it is taken again.
+  await built.listen({ port: port ?? (await freePort()), host: '127.0.0.1' })
   const { port: given } = built.server.address() as AddressInfo
   return { port: given, url: `http://127.0.0.1:${given}`, close: () => built.close() }
 }

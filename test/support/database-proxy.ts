@@ -1,7 +1,8 @@
 /** Stands between the service and PostgreSQL, so that a test can take the database away and bring it back. */
 import { once } from 'node:events'
-import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
+import { createConnection, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../../scripts/free-port.ts'
 import { testDatabase } from './database.ts'
 
 export interface DatabaseProxy {
@@ -43,12 +44,13 @@ export async function databaseProxy(): Promise<DatabaseProxy> {
       from.pipe(to)
     }
   })
-  const listen = async (port: number) => {
+  // One that systems give to nobody by themselves, not even to a client that tries to connect to it, while the proxy does not listen.
+  const port = await freePort()
+  const listen = async () => {
     server.listen(port, '127.0.0.1')
     await once(server, 'listening')
   }
-  await listen(0)
-  const { port } = server.address() as AddressInfo
+  await listen()
   return {
     url: `postgresql://${connection.user}@127.0.0.1:${port}/${connection.database}`,
     async cut() {
@@ -58,7 +60,7 @@ export async function databaseProxy(): Promise<DatabaseProxy> {
       await closed
     },
     refuse: () => void server.close(),
-    restore: () => listen(port),
+    restore: listen,
     silence() {
       for (const socket of sockets.keys()) socket.unpipe().pause()
     },
