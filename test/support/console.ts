@@ -7,10 +7,23 @@ import { type Watched, watchedPage } from './browser.ts'
 
 const AXE = new URL('../../node_modules/axe-core/axe.min.js', import.meta.url)
 
-/** Gives the browser the session of the person, or takes every session away. @param url the service's */
+/**
+ * Gives the browser the session of the person, or takes every session away. A session takes the place of the one before, without a moment
+ * in between in which an open page would ask for something without any and take its person for signed out.
+ * @param url the service's
+ */
 export async function signInAs(context: BrowserContext, url: string, person: Pick<Person, 'session'> | null): Promise<void> {
-  await context.clearCookies()
-  if (person) await context.addCookies([{ name: 'gridpost_session', value: person.session, url, httpOnly: true, sameSite: 'Lax' }])
+  if (!person) return context.clearCookies()
+  await context.addCookies([{ name: 'gridpost_session', value: person.session, url, httpOnly: true, sameSite: 'Lax' }])
+}
+
+/** Waits until the browser has seen that closed pages are gone, so that the next page takes over what they have left of drafts. */
+export async function untilPagesAreGone(context: BrowserContext, url: string): Promise<void> {
+  const page = await context.newPage()
+  await page.goto(`${url}/readyz`)
+  const held = () => page.evaluate<string[]>('navigator.locks.query().then(({ held }) => held.map(({ name }) => name))')
+  await expect.poll(async () => (await held()).filter((name) => name.startsWith('gridpost.draft'))).toEqual([])
+  await page.close()
 }
 
 /**
