@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Person } from '../support/accounts.ts'
 import { type TestAccount, testApp } from '../support/app.ts'
 import { type Browser, browserTitle, isBrowserMissing, openBrowser, takePictures } from '../support/browser.ts'
-import { expectAccessible, openConsole, signInAs } from '../support/console.ts'
+import { expectAccessible, openConsole, signInAs, untilPagesAreGone } from '../support/console.ts'
 
 const app = await testApp()
 
@@ -19,6 +19,14 @@ const giving = (event: string, type: string, data: string, name: string) => `
   const files = new DataTransfer()
   files.items.add(new File(['x'], '${name}', { type: 'text/plain' }))
   document.activeElement.dispatchEvent(new ${event}('${type}', { bubbles: true, cancelable: true, ${data}: files }))`
+
+/** A script that tells whether the entries in the page cover all of the timeline that is in sight. */
+const IS_FILLED = `(() => {
+  const [sight, feed] = ['.content', '.feed'].map((place) => document.querySelector(place).getBoundingClientRect())
+  const [top, bottom] = [Math.max(sight.top, feed.top), Math.min(sight.bottom, feed.bottom)]
+  const entries = [...document.querySelectorAll('.feed-entry')].map((entry) => entry.getBoundingClientRect())
+  return top >= bottom || (entries.some((one) => one.top <= top + 1) && entries.some((one) => one.bottom >= bottom - 1))
+})()`
 
 describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a browser'), () => {
   let browser: Browser
@@ -80,6 +88,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
     // Of the same second either may be the first.
     const left = async () => new Set(await labels(page))
     await expect.poll(left).toEqual(new Set(['Task “Call Ann”', 'Olga Owner wrote']))
+    await expect.poll(async () => (await rpc.preferences.list.query({ prefix: 'console.timeline' })).rows[0]?.value).toBe('changes')
     await page.reload()
     await expect.poll(left).toEqual(new Set(['Task “Call Ann”', 'Olga Owner wrote']))
   })
@@ -116,6 +125,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
 
     const others = await open(account.member, path)
     await entryOf(others, 'Max Member changed Amount').getByRole('button', { name: 'Undo' }).waitFor()
+    await entryOf(others, 'changed Amount and Stage').waitFor()
     await expect.poll(() => entryOf(others, 'changed Amount and Stage').getByRole('button').count()).toBe(0)
     const readers = await open(account.viewer, path)
     await entries(readers).first().waitFor()
@@ -144,7 +154,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
     expect(rows.map(({ event_type }) => event_type)).toContain('comment.mention')
 
     const entry = entryOf(page, 'Hi @Vera')
-    await entry.getByText(/1[45] min left/).waitFor()
+    await entry.getByText(/1[0-5] min left/).waitFor()
     await entry.getByRole('button', { name: 'Edit' }).focus()
     await keys.press('Enter')
     await entry.getByRole('textbox', { name: 'Text' }).and(page.locator(':focus')).waitFor()
@@ -156,7 +166,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
 
     await entry.getByRole('button', { name: 'Delete' }).focus()
     await keys.press('Enter')
-    await page.getByRole('alertdialog', { name: 'Delete the comment?' }).getByRole('button', { name: 'Delete' }).focus()
+    const question = page.getByRole('alertdialog', { name: 'Delete the comment?' })
+    await question.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor()
+    await question.getByRole('button', { name: 'Delete' }).focus()
     await keys.press('Enter')
     await entry.waitFor({ state: 'detached' })
     expect(await contents()).toEqual([])
@@ -185,12 +197,21 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
   })
   test('nothing that is typed is lost, and nothing is there twice, whatever breaks', async () => {
     const account = await app.account({ withPassword: true })
-    const { path, contents } = await dealOf(account)
+    const { at, path, rpc, contents } = await dealOf(account)
     let page = await open(account.owner, path)
     const reopen = async () => {
       await page.close()
+      await untilPagesAreGone(browser.context, app.url)
       page = await open(account.owner, path)
     }
+    // A comment is sent once the one before has been answered.
+    const send = async () => {
+      await page.getByRole('button', { name: 'Add comment', disabled: false }).waitFor()
+      await field(page).press('Control+Enter')
+    }
+    const draft = `draft.comment.${at.table_id}.${at.record_id}`
+    const keptHere = async () => (await page.evaluate<string[]>('Object.keys(localStorage)')).filter((key) => key.includes(` ${draft} `))
+    const keptThere = async () => (await rpc.preferences.list.query({ prefix: draft })).rows
     // The tab is gone while one types.
     await field(page).pressSequentially('First')
     await reopen()
@@ -202,18 +223,20 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
       await route.fetch()
       held.resolve()
     })
-    await field(page).press('Control+Enter')
+    await send()
     await held.promise
     expect(await contents()).toEqual(['First'])
     await reopen()
     await entryOf(page, 'First').waitFor()
     await expect.poll(() => field(page).inputValue()).toBe('')
-    await expect.poll(contents).toEqual(['First'])
+    // What this page has sent once more is answered then: there is no draft any more, in the browser or after it on the service.
+    await expect.poll(async () => [await keptHere(), await keptThere()]).toEqual([[], []])
+    expect(await contents()).toEqual(['First'])
 
     // The service and then the network are away; what is written meanwhile is kept apart.
     await page.route('**/trpc/comments.create*', (route) => route.fulfill({ status: 503, body: '' }))
     await field(page).pressSequentially('Second')
-    await field(page).press('Control+Enter')
+    await send()
     await page.getByText('There is no connection. The comment is sent as soon as there is one.').waitFor()
     await browser.context.setOffline(true)
     await page.unroute('**/trpc/comments.create*')
@@ -233,20 +256,20 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
       },
       { times: 1 },
     )
-    await field(page).press('Control+Enter')
+    await send()
     const dialog = page.getByRole('alertdialog', { name: 'You are signed out' })
     await dialog.getByLabel('Password', { exact: true }).fill(account.owner.password)
-    await page.keyboard.press('Enter')
+    await dialog.getByLabel('Password', { exact: true }).press('Enter')
     await dialog.waitFor({ state: 'detached' })
     await entryOf(page, 'Third').waitFor()
 
     // The service refuses it: it is in the field again.
     await field(page).fill('x'.repeat(50_001))
-    await field(page).press('Control+Enter')
+    await send()
     await page.getByText('content: must have at most 50000 characters').waitFor()
     await expect.poll(async () => (await field(page).inputValue()).length).toBe(50_001)
     await field(page).fill('Fourth')
-    await field(page).press('Control+Enter')
+    await send()
     await entryOf(page, 'Fourth').waitFor()
     expect(await contents()).toEqual(['Fourth', 'Third', 'Second', 'First'])
   })
@@ -258,6 +281,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
     const page = await open(account.owner, path)
     await entryOf(page, 'Plan').getByRole('button', { name: 'Edit' }).click()
     const text = entries(page).getByRole('textbox', { name: 'Text' })
+    await text.and(page.locator(':focus')).waitFor()
     await text.pressSequentially(' and more')
     await expect.poll(async () => (await rpc.preferences.list.query({ prefix: 'draft.comment.' })).total).toBe(1)
     await page.reload()
@@ -274,9 +298,17 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
     const account = await app.account()
     const { path, rpc, contents } = await dealOf(account)
     const [first, second] = [await open(account.owner, path), await open(account.owner, path)]
-    await field(first).pressSequentially('One')
-    await expect.poll(async () => (await rpc.preferences.list.query({ prefix: 'draft.comment.' })).total).toBe(1)
+    // Neither page knows of the other's draft before it has one itself.
+    const isStored = Promise.withResolvers<void>()
+    await second.route('**/trpc/preferences.update*', async (route) => {
+      await isStored.promise
+      await route.continue()
+    })
     await field(second).pressSequentially('Two')
+    await field(first).pressSequentially('One')
+    const stored = async () => (await rpc.preferences.list.query({ prefix: 'draft.comment.' })).rows.map(({ value }) => value)
+    await expect.poll(stored).toMatchObject([{ value: { content: 'One' } }])
+    isStored.resolve()
     const question = second.getByRole('alert').filter({ hasText: 'This draft was changed in another window' })
     await question.getByText('The other one: One').waitFor()
     await question.getByRole('button', { name: 'Take the other one' }).click()
@@ -318,7 +350,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
     await app.as(account.owner).rpc.comments.delete.mutate({ ...at, comment_id: ids[34] as number })
     await entryOf(page, 'Grown').waitFor({ state: 'attached' })
     await entryOf(page, 'Note 35.').waitFor({ state: 'detached' })
-    expect(Math.abs((await topOf(marked)) - before)).toBeLessThanOrEqual(1)
+    await expect.poll(async () => Math.abs((await topOf(marked)) - before)).toBeLessThanOrEqual(1)
 
     // Everything comes once, in the order of the service, while one scrolls.
     const seen = new Set<string>()
@@ -333,9 +365,10 @@ describe.skipIf(isBrowserMissing)(browserTitle('the timeline of a record in a br
       for (let step = 0; step < 20; step += 1) {
         await look()
         await scroller.evaluate((element, by) => element.scrollBy(0, by), direction * 700)
-        await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+        await expect.poll(() => page.evaluate(IS_FILLED)).toBe(true)
       }
     }
+    await look()
     await entryOf(page, 'Max Member changed Name').waitFor()
     expect(seen.size).toBe(88)
   })
