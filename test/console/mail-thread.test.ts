@@ -11,7 +11,6 @@ import { type Browser, browserTitle, isBrowserMissing, openBrowser, takePictures
 import { expectAccessible, openConsole, signInAs } from '../support/console.ts'
 import { postMail, untilRead } from '../support/mail-desk.ts'
 import { startSmtp } from '../support/smtp.ts'
-import { until } from '../support/until.ts'
 
 const app = await testApp({ CATCH_DOMAIN: 'reply.example.net', AUTHSERV_ID: 'mx.example.net' }, { worker: true })
 
@@ -83,7 +82,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('mails on the timeline in a brows
     const composer = writer.page.getByRole('region', { name: 'Mail', exact: true })
     const undo = writer.page.getByRole('button', { name: 'Undo send' })
 
+    const clock = writer.page.waitForResponse('**/healthz')
     await writer.page.getByRole('button', { name: 'Write a mail' }).click()
+    await clock
     await composer.getByRole('combobox', { name: 'To', exact: true }).fill('ann@customer.example')
     await composer.getByLabel('Subject', { exact: true }).fill('Offer for {{field:name}}')
     await composer.getByRole('textbox', { name: 'Message' }).click()
@@ -96,6 +97,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('mails on the timeline in a brows
     const offer = mailTo(page, 'Mail to ann@customer.example: Offer for Acme')
     await expect.poll(() => offer.count()).toBe(0)
     await composer.getByRole('button', { name: 'Send', exact: true }).click()
+    await composer.waitFor({ state: 'detached' })
     // While it waits it is shown with what it will say.
     await offer.locator('.mail-subject').getByText('Acme').waitFor()
 
@@ -192,9 +194,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('mails on the timeline in a brows
     await expect.poll(() => state(later).innerText()).toMatch(/^Cancelled at/)
     await expect.poll(() => later.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
     await later.getByRole('button', { name: 'Write again' }).press('Enter')
+    await page.getByRole('combobox', { name: 'To', exact: true }).and(page.locator(':focus')).waitFor()
     await expect.poll(() => page.getByLabel('Subject', { exact: true }).inputValue()).toBe('Later, {{field:name}}')
-    await later.getByRole('button', { name: 'Retry', disabled: false }).focus()
-    await page.keyboard.press('Enter')
+    await later.getByRole('button', { name: 'Retry', disabled: false }).press('Enter')
     await expect.poll(() => state(later).innerText()).toMatch(/^Sent/)
 
     await send(['ann@customer.example'], { subject: 'Never', sendAt })
@@ -255,6 +257,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('mails on the timeline in a brows
     const url = `http://127.0.0.1:${(spy.address() as AddressInfo).port}`
     const html = hostileHtml(url, 200)
     const parent = await send(['ann@customer.example'])
+    // What notes that it was sent would take back what is put into it below.
+    const status = () => app.db.read(sql`select metadata->>'status' as status from record_comments where id = ${parent}`)
+    await expect.poll(status).toEqual([{ status: 'sent' }])
     // Past the service's sanitiser, as if it had let everything through.
     const metadata = {
       ...{ parentCommentId: parent, from: { name: 'Ann\u202e <b>', email: 'ann@customer.example' }, to: ['a@x'], cc: [], date: null },
@@ -317,7 +322,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('mails on the timeline in a brows
     const { account, send, caught, path } = await desk()
     const people = Array.from({ length: 50 }, (_, at) => `person-${at}.with.a.rather.long.name@customer-${at}.example`)
     const id = await send(people, { subject: 'For all', body: `<blockquote><p>Old</p></blockquote>${'<p>Much to say. </p>'.repeat(50)}` })
-    await until(async () => catcher.mails().some(({ subject }) => subject === 'For all'), 'for the mail to be caught')
+    await expect.poll(() => catcher.mails().some(({ subject }) => subject === 'For all')).toBe(true)
     const lines = Array.from({ length: 4_000 }, (_, at) => `line ${at} of a long answer without an end`)
     await post(await replyTo(caught('For all'), { from: people[0] as string, text: lines.join('\n') }))
     await untilRead(app)
