@@ -282,6 +282,20 @@ describe('a draft', () => {
     expect(early.text()).toBe('typed')
   })
 
+  test('that a page left is there before the service has answered, and is gone on with', async () => {
+    const desk = service({ kept: { value: 'le', key: 'x', by: 'a' }, version: 3 })
+    desk.desk.isAway = true
+    const tab = await page('b', desk, { kept: { value: 'left', key: 'x', by: 'a' }, version: 3, isNew: false })
+    expect(tab.text()).toBe('left')
+    expect(tab.keeper.state()).toMatchObject({ isLoading: true, revision: 1 })
+    tab.keeper.set('left and more')
+    desk.desk.isAway = false
+    await tab.pass()
+    expect(tab.keeper.state()).toMatchObject({ isLoading: false, conflict: null, revision: 1 })
+    await saveNow(tab)
+    expect(desk.desk.stored).toEqual({ kept: { value: 'left and more', key: 'x', by: 'b' }, version: 4 })
+  })
+
   test('that is as it was saved takes what another machine has saved since', async () => {
     const desk = service()
     const [one, other] = [await page('a', desk), await page('b', desk)]

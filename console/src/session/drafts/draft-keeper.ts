@@ -5,6 +5,7 @@ import {
   createDraft,
   type DraftState,
   failed,
+  found,
   isOnlyHere,
   isSame,
   isUnsaved,
@@ -66,6 +67,7 @@ export function createDraftKeeper<Value>(ports: DraftPorts<Value>): DraftKeeper<
   let state = createDraft<Value>(ports.page)
   let stopTimer: (() => void) | undefined
   let isAsking = false
+  let left: LocalCopy<Value> | null | undefined
   const listeners = new Set<() => void>()
   const settling = new Set<(isSaved: boolean) => void>()
 
@@ -107,8 +109,12 @@ export function createDraftKeeper<Value>(ports: DraftPorts<Value>): DraftKeeper<
     if (isAsking) return
     isAsking = true
     try {
+      // It is there at once, however long the service takes, so that nobody begins anew beside it.
+      if (left === undefined) {
+        left = await ports.takeLeft()
+        if (left) put(found(state, left))
+      }
       const stored = await ports.load()
-      const left = await ports.takeLeft()
       isAsking = false
       put(loaded(state, stored, left))
     } catch (error) {

@@ -61,11 +61,17 @@ export const createDraft = <Value>(page: string): DraftState<Value> => ({
   revision: 0,
 })
 
-/** Takes what the service has, and what this browser has kept of it since. What was typed before stays. */
+/** Takes what this browser has kept, before it is known what the service has. What was typed before stays. */
+export function found<Value>(state: DraftState<Value>, { kept }: LocalCopy<Value>): DraftState<Value> {
+  if (state.kept !== null || kept === null) return state
+  return { ...state, kept, own: new Set([...state.own, kept.by]), revision: state.revision + 1 }
+}
+
+/** Takes what the service has. What was typed before stays, and goes on from what this browser has kept. */
 export function loaded<Value>(state: DraftState<Value>, stored: Stored<Value>, local: LocalCopy<Value> | null): DraftState<Value> {
   const opened = { ...state, isLoading: false, failures: 0, problem: null }
   const own = local?.kept ? new Set([...state.own, local.kept.by]) : state.own
-  if (state.kept !== null) return meeting({ ...opened, own }, stored, { version: 0, isNew: true })
+  if (state.kept !== null) return meeting({ ...opened, own }, stored, local ?? { version: 0, isNew: true })
   const taken = { ...opened, own, kept: local ? local.kept : stored.kept, revision: state.revision + 1, hasCleared: local?.kept === null }
   return local ? meeting(taken, stored, local) : { ...taken, stored }
 }
