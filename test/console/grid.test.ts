@@ -51,6 +51,20 @@ describe.skipIf(isBrowserMissing)(browserTitle('the grid in a browser'), () => {
   const copied = (page: Page) => page.evaluate('navigator.clipboard.readText()')
   const putOnClipboard = (page: Page, text: string) => page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
   const says = (page: Page, text: string) => page.getByText(text).waitFor()
+  /** Lets the service do what is asked for next, and keeps its answer from the page until the function that is returned is called. */
+  async function holdAnswer(page: Page, of: RegExp): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route(
+      of,
+      async (route) => {
+        const response = await route.fetch()
+        await promise
+        await route.fulfill({ response })
+      },
+      { times: 1 },
+    )
+    return resolve
+  }
 
   test('cells are found, edited, undone and done again by keys', async () => {
     const account = await app.account()
@@ -78,9 +92,12 @@ describe.skipIf(isBrowserMissing)(browserTitle('the grid in a browser'), () => {
     await page.keyboard.press('Control+Shift+z')
     await says(page, 'Done again: Edit.')
     await cell(page, 'Deal 3!').waitFor()
+    const answered = await holdAnswer(page, /records\.undo/)
     await page.keyboard.press('Control+z')
     await cell(page, 'Deal 3').waitFor()
     await page.keyboard.press('Control+z')
+    await cell(page, 'Deal 2').waitFor()
+    answered()
     await cell(page, 'Deal 2').waitFor()
     await page.keyboard.press('Control+z')
     await says(page, 'Nothing to undo.')
@@ -225,11 +242,13 @@ describe.skipIf(isBrowserMissing)(browserTitle('the grid in a browser'), () => {
     await page.getByRole('checkbox', { name: 'Select row 3' }).check()
     await page.getByRole('button', { name: 'Delete' }).click()
     const question = page.getByRole('dialog', { name: 'Delete 2 records?' })
+    const answered = await holdAnswer(page, /records\.deleteBatch/)
     await question.getByRole('button', { name: 'Delete' }).click()
     await says(page, '5 records')
     await cell(page, 'Deal 2').waitFor({ state: 'detached' })
     await cell(page, 'Deal 1').click()
     await page.keyboard.press('Control+z')
+    answered()
     await cell(page, 'Deal 2').waitFor()
   })
 

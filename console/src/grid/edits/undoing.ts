@@ -17,18 +17,36 @@ interface Skip {
   reason: string
 }
 
+/** What is being undone or deleted in a table. */
+const running = new WeakMap<TableEdits, Promise<unknown>>()
+
+/** Runs once what was begun before has ended, so that what a person did last is taken back first, however late the service answers. */
+export function inTurn<Result>(table: TableEdits, run: () => Promise<Result>): Promise<Result> {
+  const turn = (running.get(table) ?? Promise.resolve()).then(run)
+  running.set(
+    table,
+    turn.catch(() => undefined),
+  )
+  return turn
+}
+
 /** @param again true for a redo @param nameOf the name of a field */
 export async function undo(
   client: Client,
   tableId: number,
-  { edits, undo: stack }: TableEdits,
+  table: TableEdits,
   again: boolean,
   nameOf: (field: string) => string,
 ): Promise<Undone> {
+  const { edits } = table
   const withdrawn = again ? undefined : edits.withdrawLast()
   if (withdrawn) return { text: gridTexts.undone(withdrawn.label), isError: false, isDone: false }
   const { trouble, unsaved, reason } = edits.state()
   if (trouble !== 'none') return { text: gridTexts.waiting(unsaved, reason), isError: true, isDone: false }
+  return inTurn(table, () => takeBack(client, tableId, table, again, nameOf))
+}
+
+async function takeBack(...[client, tableId, { edits, undo: stack }, again, nameOf]: Parameters<typeof undo>): Promise<Undone> {
   await edits.whenIdle()
   const done = stack.take(again)
   if (!done) return { text: again ? gridTexts.nothingToRedo : gridTexts.nothingToUndo, isError: false, isDone: false }

@@ -2,6 +2,7 @@
 
 import { messageOf } from '../../session/errors.ts'
 import { gridTexts } from '../../texts/grid.ts'
+import { inTurn } from '../edits/undoing.ts'
 import { rangeOf } from '../selection/selection.ts'
 import { type GridModel, rowCount, say, storedRow } from './grid-model.ts'
 import { refreshRows } from './leaving.ts'
@@ -61,9 +62,14 @@ const BATCH = 1_000
 const POLL_MS = 500
 
 /** Deletes what was asked about. @param ids null: all records of the view, `count` of them */
-export async function deleteRecords(grid: GridModel, ids: readonly number[] | null, count: number): Promise<void> {
+export function deleteRecords(grid: GridModel, ids: readonly number[] | null, count: number): Promise<void> {
   grid.update({ dialog: null })
   say(grid, gridTexts.deleting(count))
+  // The rows may go before the answer comes, and whoever sees that may undo it at once.
+  return inTurn(grid.table, () => deleteNow(grid, ids, count))
+}
+
+async function deleteNow(grid: GridModel, ids: readonly number[] | null, count: number): Promise<void> {
   const changeIds: number[] = []
   let deleted = 0
   try {
