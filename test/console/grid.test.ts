@@ -305,7 +305,13 @@ describe.skipIf(isBrowserMissing)(browserTitle('the grid in a browser'), () => {
     await page.getByLabel('Two lines a row').check()
     await page.getByRole('columnheader', { name: 'Stage' }).waitFor({ state: 'detached' })
     const preferences = async () => (await app.as(account.member).rpc.preferences.list.query({ prefix: 'grid.' })).rows
-    await expect.poll(async () => (await preferences()).map(({ name }) => name).sort()).toEqual([`grid.${table.id}.0`, 'grid.rows'])
+    const arranged = { columns: expect.not.arrayContaining(['stage']), widths: { note: 200 } }
+    await expect
+      .poll(async () => (await preferences()).toSorted((one, other) => one.name.localeCompare(other.name)))
+      .toMatchObject([
+        { name: `grid.${table.id}.0`, value: arranged },
+        { name: 'grid.rows', value: 'tall' },
+      ])
     await page.reload()
     await cell(page, 'Deal 1').waitFor()
     await expect.poll(() => page.getByRole('columnheader', { name: 'Stage' }).count()).toBe(0)

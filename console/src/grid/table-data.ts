@@ -162,14 +162,15 @@ export function createLayoutStore(
   let timer: ReturnType<typeof setTimeout> | undefined
   let changed = new Set<string>()
   let sending = 0
+  let sent: Promise<void> = Promise.resolve()
 
   async function send(): Promise<void> {
-    const sent = changed
+    const parts = changed
     changed = new Set()
     const isInView = keepsInView(role, view)
-    if (sent.has('rows')) await client.preferences.update.mutate({ name: ROW_HEIGHT_PREFERENCE, value: own.isTall ? 'tall' : null })
-    if (isInView && sent.has('columns')) await client.views.update.mutate({ table_id: table.id, view_id: view.id, config })
-    if (sent.has('own') || (!isInView && sent.has('columns'))) {
+    if (parts.has('rows')) await client.preferences.update.mutate({ name: ROW_HEIGHT_PREFERENCE, value: own.isTall ? 'tall' : null })
+    if (isInView && parts.has('columns')) await client.views.update.mutate({ table_id: table.id, view_id: view.id, config })
+    if (parts.has('own') || (!isInView && parts.has('columns'))) {
       const { isTall: _, ...value } = own
       await client.preferences.update.mutate({ name, value })
     }
@@ -186,7 +187,9 @@ export function createLayoutStore(
       clearTimeout(timer)
       timer = setTimeout(() => {
         sending++
-        send()
+        // One waits for the other, so that what was arranged last is what is kept.
+        sent = sent
+          .then(send)
           .catch(failed)
           .finally(() => sending--)
       }, SAVE_MS)
