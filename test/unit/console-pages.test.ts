@@ -255,6 +255,16 @@ describe('the pages of a grid', () => {
     expect(settled).toEqual([true, false])
   })
 
+  test('a request that is older than a change and fails is sent again as the rows are asked for by now', async () => {
+    const { pages, asked, last } = tableOf(1_000)
+    pages.show(0, 30)
+    pages.refresh()
+    await last().fail('no such column')
+    expect([asked.length, pages.failure()]).toEqual([2, undefined])
+    await last().fail('no such column')
+    expect([asked.length, pages.failure()]).toEqual([2, 'no such column'])
+  })
+
   test('a request that fails for now is sent again, and a failure that is final is told', async () => {
     const { pages, asked, last, pass } = tableOf(1_000)
     pages.show(0, 30)

@@ -79,7 +79,7 @@ export function createPages(options: PagesOptions): Pages {
   const count = createRowCount()
   let failure: unknown
   let delay: unknown
-  let refreshing: ((isNew: boolean) => void)[] = []
+  const refreshing: ((isNew: boolean) => void)[] = []
   let attempts = 0
   let notBefore = 0
   let isEnded = false
@@ -157,7 +157,9 @@ export function createPages(options: PagesOptions): Pages {
     } catch (error) {
       if (asked.get(page) !== controller) return
       asked.delete(page)
-      fail(error)
+      // It may have asked for what is no longer there, such as a column that was deleted.
+      if (outdated.has(controller)) schedule()
+      else fail(error)
     }
   }
 
@@ -200,9 +202,7 @@ export function createPages(options: PagesOptions): Pages {
   }
 
   function settleRefresh(isNew: boolean): void {
-    const settled = refreshing
-    refreshing = []
-    for (const run of settled) run(isNew)
+    for (const run of refreshing.splice(0)) run(isNew)
   }
 
   /** What is seen of the first page that is, and the row that one is at. */
