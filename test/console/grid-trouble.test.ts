@@ -63,14 +63,18 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
 
   /** Answers what matches with an error of the API, until the function that is returned is called. */
   async function refuse(page: Page, what: RegExp, status: number, message: string, retryAfter?: number) {
+    let isRefused = true
     const answer = (route: Route) => {
+      if (!isRefused) return route.continue()
       const data = { httpStatus: status, code: 'UNAVAILABLE', message, request_id: 'req-1' }
       const body = JSON.stringify({ error: { message, code: -32000, data } })
       const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
       return route.fulfill({ status, contentType: 'application/json', headers, body })
     }
     await page.route(what, answer)
-    return () => page.unroute(what, answer)
+    return () => {
+      isRefused = false
+    }
   }
 
   test.each([
@@ -88,7 +92,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     await says(page, `${message}. 1 change waits, and is sent again by itself.`)
     await cell(page, 'Deal one').waitFor()
     expect(await table.read(1)).toMatchObject({ name: 'Deal 1' })
-    await accept()
+    accept()
     await expect.poll(() => table.read(1)).toMatchObject({ name: 'Deal one' })
     await page.getByText('1 change waits').waitFor({ state: 'detached' })
   })
@@ -97,18 +101,19 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     const account = await app.account()
     const table = await tableOf(account, 500)
     const page = await open(account.member, table.id)
+    await says(page, '500 records')
     const read = await refuse(page, /records\.query/, 503, 'The service is too busy', 1)
     await cell(page, 'Deal 1').click()
     await page.keyboard.press('Control+End')
     await says(page, 'The service is too busy. The records are asked for again.')
-    await read()
+    read()
     await cell(page, 'Deal 500').waitFor()
     const create = await refuse(page, /createBatch/, 429, 'Too many requests', 1)
     await page.getByRole('button', { name: 'New row' }).click()
     await page.keyboard.type('Deal of patience')
     await page.keyboard.press('Enter')
     await says(page, 'Too many requests. 1 change waits')
-    await create()
+    create()
     await expect.poll(async () => (await table.read(501)).name).toBe('Deal of patience')
   })
 
@@ -178,7 +183,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     leave()
     await expect.poll(() => asked).toEqual(['beforeunload'])
     await cell(page, 'Unsent').waitFor()
-    await accept()
+    accept()
     // The service has the change before the page knows it.
     await page.getByText('1 change waits').waitFor({ state: 'detached' })
     expect(await table.read(1)).toMatchObject({ name: 'Unsent' })
@@ -209,9 +214,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     const page = await open(owner, id)
     // The service does what it is told, and its answer does not come.
     await page.route(/createBatch/, async (route) => void (await route.fetch()))
-    for (const cells of [['Half a row'], ['Whole', 'Yes']]) {
+    for (const [index, cells] of [['Half a row'], ['Whole', 'Yes']].entries()) {
       await page.getByRole('button', { name: 'New row' }).click()
-      await at(page, 2, 1).waitFor()
+      await at(page, 3 + index, 1).waitFor()
       for (const text of cells) {
         await page.keyboard.type(text)
         await page.keyboard.press('Tab')
@@ -273,7 +278,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     typed.resolve()
     const dialog = page.getByRole('alertdialog', { name: 'You are signed out' })
     await dialog.getByLabel('Password', { exact: true }).fill(account.owner.password)
-    await page.keyboard.press('Enter')
+    await dialog.getByLabel('Password', { exact: true }).press('Enter')
     await dialog.waitFor({ state: 'detached' })
     await cell(page, 'Typed before and after').waitFor()
     await page.getByRole('textbox', { name: 'Comment' }).press('Control+Enter')
@@ -316,6 +321,8 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     await expect.poll(() => editor.inputValue()).toBe('any text')
     await page.keyboard.press('Enter')
     await expect.poll(() => table.read(1)).toMatchObject({ call: 'any text' })
+    // A table that is gone stays on the page as long as something is not saved.
+    await expect.poll(() => page.getByText('Saving…').count()).toBe(0)
     await table.rpc.tables.delete.mutate({ table_id: table.id })
     await page.getByRole('heading', { name: 'Not here, or not yours' }).waitFor()
   })
@@ -332,11 +339,16 @@ describe.skipIf(isBrowserMissing)(browserTitle('a grid in trouble'), () => {
     await says(page, 'This view was deleted. What you are typing can still be saved.')
     await page.keyboard.press('Enter')
     await expect.poll(() => table.read(1)).toMatchObject({ name: 'Typed into a view' })
+    // The records of the view are shown until those of the table are asked for.
+    const read = page.waitForResponse((response) => {
+      const asked = response.request().postData() ?? ''
+      return response.url().includes('records.query') && asked.includes('cursor') && !asked.includes('view_id')
+    })
     await page
       .getByRole('link', { name: /^Open Deals/ })
       .first()
       .click()
-
+    await read
     await cell(page, 'Deal 2').click()
     await page.keyboard.type('Typed into a table')
     await table.rpc.tables.delete.mutate({ table_id: table.id })
