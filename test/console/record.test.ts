@@ -347,10 +347,25 @@ describe.skipIf(isBrowserMissing)(browserTitle('a record in a browser'), () => {
     const account = await app.account()
     const table = await deals(account)
     const page = await open(account.viewer, `/table/${table.id}?record=1`)
-    await page.getByRole('button', { name: 'Follow', exact: true }).click()
+    const follow = page.getByRole('button', { name: 'Follow', exact: true })
+    await follow.waitFor()
+    // What the page has asked before is answered only after one follows.
+    const [asked, followed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route('**/subscriptions.status*', async (route) => {
+      const answer = await route.fetch()
+      asked.resolve()
+      await followed.promise
+      await route.fulfill({ response: answer })
+    })
+    await table.rpc.records.update.mutate({ table_id: table.id, record_id: 1, data: { amount: 7 } })
+    await asked.promise
+    await follow.click()
     await page.getByRole('button', { name: 'Following', pressed: true }).waitFor()
     const status = () => app.as(account.viewer).rpc.subscriptions.status.query({ table_id: table.id, record_id: 1 })
     await expect.poll(status).toMatchObject({ record: true })
+    const answered = page.waitForResponse('**/subscriptions.status*')
+    followed.resolve()
+    await answered
     await page.getByRole('button', { name: 'Following' }).click()
     await expect.poll(status).toMatchObject({ record: false })
     await expect.poll(() => field(page, 'Name').count()).toBe(0)

@@ -19,15 +19,20 @@ export function FollowButton({ tableId, recordId }: { tableId: number; recordId:
   if (!data) return null
   const isFollowed = data.record === true
   const label = isFollowed ? recordTexts.following : recordTexts.follow
+  const know = async (record: boolean | null) => {
+    // An answer that is on its way may be older.
+    await queries.cancelQueries({ queryKey })
+    queries.setQueryData(queryKey, { ...data, record })
+  }
   const toggle = async () => {
     const input = { table_id: tableId, record_id: recordId }
-    queries.setQueryData(queryKey, { ...data, record: !isFollowed })
+    await know(!isFollowed)
     try {
       const { subscribed } = await (isFollowed ? client.subscriptions.unsubscribe : client.subscriptions.subscribe).mutate(input)
-      queries.setQueryData(queryKey, { ...data, record: subscribed })
+      await know(subscribed)
       announce(subscribed ? recordTexts.nowFollowing : recordTexts.notFollowing(data.table))
     } catch (error) {
-      queries.setQueryData(queryKey, data)
+      await know(data.record)
       toast(messageOf(error))
     }
   }
