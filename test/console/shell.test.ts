@@ -191,6 +191,32 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await expect.poll(comments).toMatchObject([{ content: 'As me or not', user_id: owner.id }])
   })
 
+  test('whoever goes on before `/` knows the table that it leads to gets there', async () => {
+    const { owner, space } = await app.account()
+    await tableIn(owner, space, 'Deals')
+    const [arrived, loaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await signInAs(browser.context, app.url, owner)
+    const { page } = await openConsole(browser.context, 'about:blank')
+    await page.route('**/*tables.list*', async (route) => {
+      await arrived.promise
+      await route.continue()
+    })
+    await page.route('**/space-page-*.js', async (route) => {
+      await loaded.promise
+      await route.continue()
+    })
+    await page.goto(app.url)
+    await page
+      .getByRole('link', { name: /^People of/ })
+      .first()
+      .click()
+    arrived.resolve()
+    await linkTo(page, 'Deals').waitFor()
+    loaded.resolve()
+    await page.getByRole('heading', { level: 1, name: 'People' }).waitFor()
+    await expect.poll(() => page.url()).toMatch(/\/spaces\/\d+\/members$/)
+  })
+
   test('on a narrow screen the side bar is a menu', async () => {
     const { owner, space } = await app.account()
     const table = await tableIn(owner, space, 'Deals')

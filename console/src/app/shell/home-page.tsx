@@ -1,6 +1,6 @@
 /** `/`: the table that one had open last, or what to do if there is none. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Navigate } from '@tanstack/react-router'
+import { Navigate, useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useClient } from '../../session/client.ts'
 import { messageOf } from '../../session/errors.ts'
@@ -19,6 +19,8 @@ const NewTableDialog = lazyPart(async () => ({ default: (await import('../../man
 export function HomePage() {
   const { places, isPending, error, refetch } = usePlaces()
   const recent = useRecentTables()
+  /** Whether one is on the way to another page, which is not there yet. */
+  const isLeft = useLocation({ select: ({ pathname }) => pathname !== '/' })
   useTitle(undefined)
   if (error) {
     return (
@@ -30,6 +32,7 @@ export function HomePage() {
   if (isPending || recent.isPending) return <Loading text={appTexts.loading} />
   const tables = places.flatMap((space) => space.tables)
   const last = recent.value.find((id) => tables.some((table) => table.id === id)) ?? tables[0]?.id
+  if (last !== undefined && isLeft) return <Loading text={appTexts.loading} />
   if (last !== undefined) return <Navigate to="/table/$tableId" params={{ tableId: String(last) }} replace />
   return places.length ? <NoTable spaces={places} /> : <NoSpace />
 }
