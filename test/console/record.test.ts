@@ -178,6 +178,8 @@ describe.skipIf(isBrowserMissing)(browserTitle('a record in a browser'), () => {
     await field(page, 'Stage').click()
     await page.keyboard.type('Won')
     await page.keyboard.press('Enter')
+    // The options may be loaded only then.
+    await field(page, 'Stage').waitFor()
     await field(page, 'Note').click()
     await page.keyboard.type('Half a sentence')
     const kept = 'Object.values(localStorage).some((text) => text.includes("Half a sentence"))'
