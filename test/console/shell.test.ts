@@ -13,6 +13,8 @@ const tableIn = async (owner: Person, space: number, name: string) =>
 
 const sideBar = (page: Page) => page.getByRole('navigation', { name: 'Spaces and tables' })
 const linkTo = (page: Page, name: string) => sideBar(page).getByRole('link', { name, exact: true })
+const keptFor = async (person: Person) =>
+  Object.fromEntries((await app.as(person).rpc.preferences.list.query({})).rows.map(({ name, value }) => [name, value]))
 const endSessions = ({ id }: Person) => app.db.write(sql`delete from sessions where user_id = ${id}`)
 
 describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
@@ -46,9 +48,10 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await takePictures(page, 'shell')
     await expectAccessible(page)
 
+    // What is being kept would be lost by leaving the page.
     await expect
-      .poll(async () => (await app.as(owner).rpc.preferences.list.query({})).rows.map(({ name }) => name))
-      .toContain('console.folded')
+      .poll(() => keptFor(owner))
+      .toMatchObject({ 'console.folded': [space], 'console.starred': [second], 'console.recent': [second, first] })
     await page.goto(`${app.url}/`)
     await expect.poll(() => page.url()).toBe(`${app.url}/table/${second}`)
     await page.getByRole('region', { name: 'Starred' }).getByRole('link', { name: 'Deals' }).waitFor()
@@ -76,8 +79,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await page.keyboard.press('[')
     await sideBar(page).waitFor()
     // What is being kept would be lost by reloading.
-    const kept = async () => (await app.as(owner).rpc.preferences.list.query({ prefix: 'console.side-bar-hidden' })).rows
-    await expect.poll(kept).toMatchObject([{ value: false }])
+    await expect.poll(() => keptFor(owner)).toMatchObject({ 'console.side-bar-hidden': false, 'console.theme': 'dark' })
     await page.reload()
     await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark')
 
