@@ -1,5 +1,5 @@
 /** What stands around every page: the side bar, the foot, the keys, and what happens when the session ends. */
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { sql } from '../../src/platform/database/database.ts'
 import { type Person, testApp } from '../support/app.ts'
@@ -180,11 +180,18 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     const table = await tableIn(owner, space, 'Deals')
     const { rpc } = app.as(owner)
     const { id } = await rpc.records.create.mutate({ table_id: table, data: { title: 'Fish' } })
-    const { page } = await open(owner, `/table/${table}/record/${id}`)
+    await signInAs(browser.context, app.url, owner)
+    const { page } = await openConsole(browser.context, 'about:blank')
+    const underway = new Set<Request>()
+    page.on('request', (request) => request.url().includes('/trpc/events') || underway.add(request))
+    page.on('requestfinished', (request) => underway.delete(request))
+    page.on('requestfailed', (request) => underway.delete(request))
+    await page.goto(`${app.url}/table/${table}/record/${id}`)
     const comment = page.getByLabel('Comment', { exact: true })
     await comment.fill('As me or not')
     // Nothing else is on its way when the cookie changes.
     await expect.poll(async () => (await rpc.preferences.list.query({ prefix: 'draft.' })).total).toBe(1)
+    await expect.poll(() => underway.size).toBe(0)
     const dialog = page.getByRole('alertdialog', { name: 'Somebody else has signed in' })
     const comments = async () => (await rpc.comments.list.query({ table_id: table, record_id: id })).rows
     await signInAs(browser.context, app.url, member)
