@@ -294,6 +294,8 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await page.clock.install()
     await page.goto(app.url)
     await linkTo(page, 'Deals').waitFor()
+    // The way from `/` to the first table would be the next move.
+    await page.getByRole('grid').waitFor()
     await page.evaluate(() => Object.assign(globalThis, { isOldPage: true }))
     const isOldPage = () => page.evaluate(() => 'isOldPage' in globalThis)
     await page.route(`${app.url}/`, async (route) => {
