@@ -162,7 +162,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await page.getByLabel('Comment', { exact: true }).fill('Only mine')
     const sentAfter = async (ms: number) => {
       await page.clock.runFor(ms)
-      return sent
+      return page.evaluate<number>('sent')
     }
     await expect.poll(() => sentAfter(1_000)).toBeGreaterThan(0)
     const signedIn = (userId: number) => page.evaluate((to) => new BroadcastChannel('gridpost-session').postMessage({ userId: to }), userId)
@@ -254,8 +254,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await linkTo(page, 'Deals').waitFor()
     await expectAccessible(page)
     await takePictures(page, 'menu')
-    await linkTo(page, 'Deals').focus()
-    await page.keyboard.press('Escape')
+    await linkTo(page, 'Deals').press('Escape')
     await sideBar(page).waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Menu' }).click()
     await linkTo(page, 'Events').click()
