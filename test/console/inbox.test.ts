@@ -238,7 +238,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the inbox in a browser'), () => 
     await list(page)
       .getByRole('button', { name: /^Mark as read/ })
       .click()
-    await expect.poll(() => list(page).locator('[data-unread]').count()).toBe(1)
     await page.getByText('Gridpost cannot be reached at the moment.').last().waitFor()
+    await expect.poll(() => list(page).locator('[data-unread]').count()).toBe(1)
   })
 })
