@@ -128,6 +128,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the people of a space in a brows
     await signInAs(browser.context, app.url, account.admin)
     await page.goto(`${app.url}/spaces/${account.space}/general`)
     await page.getByRole('heading', { name: 'Not here, or not yours' }).waitFor()
+    await sideBar.and(page.locator('[aria-busy=false]')).waitFor()
     await expect.poll(() => page.getByRole('button', { name: 'New space' }).count()).toBe(0)
   })
 })
