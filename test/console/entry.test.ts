@@ -1,5 +1,6 @@
 /** The way into the console, in a real browser: by role, label and key. */
 import type { AddressInfo } from 'node:net'
+import type { Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { buildApp } from '../../src/app.ts'
 import { forgetLogin, keepLogin } from '../../src/demo/login.ts'
@@ -72,7 +73,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     const { page } = await openConsole(browser.context, `${app.url}/sign-in`)
     const alert = () => page.getByRole('alert').innerText()
     const attempt = async (answer: { status: number; message: string; code: string } | null) => {
-      await page.route('**/trpc/auth.login*', (route) => {
+      const refuse = (route: Route) => {
         if (!answer) return route.abort()
         const { status: httpStatus, message, code } = answer
         const body = [{ error: { message, code: -32000, data: { message, code, httpStatus, request_id: 'req-1' } } }]
