@@ -78,10 +78,10 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
         const { status: httpStatus, message, code } = answer
         const body = [{ error: { message, code: -32000, data: { message, code, httpStatus, request_id: 'req-1' } } }]
         return route.fulfill({ status: httpStatus, json: body })
-      })
+      }
+      await page.route('**/trpc/auth.login*', refuse, { times: 1 })
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await expect.poll(alert).toBe(answer?.message ?? 'Gridpost cannot be reached at the moment.')
-      await page.unroute('**/trpc/auth.login*')
     }
     await page.getByLabel('Email address').fill(owner.email)
     await page.getByLabel('Password', { exact: true }).fill(owner.password)
@@ -112,6 +112,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await signInAs(browser.context, app.url, null)
     const { page } = await openConsole(browser.context, `${app.url}/sign-in`)
     const colours = () => page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent').replaceAll(' ', '')")
+    await expect.poll(colours).not.toBe('')
     const ours = await colours()
     await page.getByRole('link', { name: 'Forgot your password?' }).click()
     await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
