@@ -192,6 +192,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('/docs in a browser'), async () =
     await page.getByRole('navigation', { name: 'On this page' }).getByRole('link', { name: 'Export' }).click()
     await expect.poll(() => page.url()).toMatch(/#export$/)
     await opened.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url })
+    // The button says it for a moment only.
+    await page.clock.install()
+    await page.clock.pauseAt(new Date(Date.now() + 60_000))
     await page.getByRole('button', { name: 'Copy' }).first().click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toContain('/api/table/4/export.csv')
