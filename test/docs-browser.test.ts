@@ -75,9 +75,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('/docs in a browser'), async () =
       ['Python', `gridpost.get("${localUrl}/api/spaces/list")`],
     ] as const) {
       await page.getByRole('tab', { name: language }).first().click()
-      const sample = await page.getByRole('tabpanel', { name: language }).first().innerText()
-      expect(sample).toContain(line)
-      expect(sample).toContain(`GRIDPOST_KEY=${key}`)
+      const sample = page.getByRole('tabpanel', { name: language }).first()
+      await expect.poll(() => sample.innerText()).toContain(line)
+      await expect.poll(() => sample.innerText()).toContain(`GRIDPOST_KEY=${key}`)
     }
     await picture(page, 'docs')
     await page.getByRole('button', { name: 'Run it here' }).click()
@@ -93,8 +93,8 @@ describe.skipIf(isBrowserMissing)(browserTitle('/docs in a browser'), async () =
 
   test('elsewhere one signs in with a password and makes a key; a wrong password is said', async () => {
     const { page, complaints } = await visit('/docs/')
-    await expect.poll(() => page.getByRole('button', { name: 'Get a demo key' }).count()).toBe(0)
     await page.getByLabel('Email address').fill(account.owner.email)
+    await expect.poll(() => page.getByRole('button', { name: 'Get a demo key' }).count()).toBe(0)
     await page.getByLabel('Password').fill('not the password')
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByText('Wrong email or password').waitFor()
@@ -180,7 +180,10 @@ describe.skipIf(isBrowserMissing)(browserTitle('/docs in a browser'), async () =
 
   test('the reference sends a request with a key', async () => {
     const { page, complaints } = await visit('/docs/reference#tag/spaces/spaces.list')
-    await page.getByRole('textbox', { name: 'Bearer Token' }).first().fill(account.keys.account)
+    const token = page.getByRole('textbox', { name: 'Bearer Token' }).first()
+    await heading(page, 'List spaces').waitFor()
+    await token.fill(account.keys.account)
+    await expect.poll(() => token.inputValue()).toBe(account.keys.account)
     expect(await trySpaces(page)).toContain(account.space)
     expect(complaints).toEqual([])
     await page.close()
