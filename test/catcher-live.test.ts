@@ -102,10 +102,8 @@ describe('the stream', () => {
   test('ends when the service stops', async () => {
     const { told, ended } = await listen(service.url)
     await expect.poll(() => told).toEqual([0])
-    const began = performance.now()
     await service.close()
     expect(await ended).toBe('the end')
-    expect(performance.now() - began).toBeLessThan(5_000)
   })
 
   test('and the script are for those who may see the mails', async () => {
