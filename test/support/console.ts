@@ -48,6 +48,8 @@ const JUDGED = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-bl
 
 /** Expects that axe finds nothing on the page, in light and dark. The policy refuses script elements, so it is evaluated. */
 export async function expectAccessible(page: Page): Promise<void> {
+  // A page that is being loaded has no heading yet.
+  await page.locator('h1').first().waitFor({ state: 'attached' })
   await page.evaluate(readFileSync(AXE, 'utf8'))
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
