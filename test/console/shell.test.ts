@@ -233,6 +233,37 @@ describe.skipIf(isBrowserMissing)(browserTitle('in a browser'), () => {
     await expect.poll(() => page.url()).toMatch(/\/spaces\/\d+\/members$/)
   })
 
+  test('what one arranges stays, whatever the page had asked before', async () => {
+    const { owner, space } = await app.account()
+    await tableIn(owner, space, 'Deals')
+    const { page } = await open(owner)
+    const star = page.getByRole('button', { name: 'Star Deals' })
+    await star.waitFor()
+    // The page looks again at what is kept once it is shown after a while.
+    await page.clock.setFixedTime(Date.now() + 2 * 60_000)
+    const answer = Promise.withResolvers<void>()
+    await page.route(
+      '**/*preferences.list*',
+      async (route) => {
+        const response = await route.fetch()
+        await answer.promise
+        await route.fulfill({ response }).catch(() => undefined)
+      },
+      { times: 1 },
+    )
+    const asked = page.waitForRequest('**/*preferences.list*')
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))")
+    const ended = (await asked).response()
+    await star.click()
+    await page.getByRole('button', { name: 'Take the star from Deals' }).waitFor()
+    answer.resolve()
+    await ended
+    // What comes after the answer is drawn with the next frame.
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+    await page.getByRole('button', { name: 'Take the star from Deals' }).waitFor()
+    await expect.poll(() => star.count()).toBe(0)
+  })
+
   test('on a narrow screen the side bar is a menu', async () => {
     const { owner, space } = await app.account()
     const table = await tableIn(owner, space, 'Deals')

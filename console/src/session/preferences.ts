@@ -29,7 +29,10 @@ export function usePreference<Value>(name: `console.${string}`, read: (stored: u
   const set = useCallback(
     (next: Value) => {
       const row = { name, value: next, version: 0, updated_at: '' } as Rows[number]
-      queries.setQueryData<Rows>(options.queryKey, (rows = []) => [...rows.filter((one) => one.name !== name), row])
+      const show = () => queries.setQueryData<Rows>(options.queryKey, (rows = []) => [...rows.filter((one) => one.name !== name), row])
+      // A list that is on its way may be older than the change.
+      if (queries.getQueryData(options.queryKey)) void queries.cancelQueries({ queryKey: options.queryKey }).then(show)
+      else show()
       const sent = (sending.get(name) ?? Promise.resolve())
         .then(() => client.preferences.update.mutate({ name, value: next }))
         .then(
