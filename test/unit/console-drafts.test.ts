@@ -312,6 +312,25 @@ describe('a draft', () => {
     expect(one.text()).toBe('mine and yours')
   })
 
+  test('stays as it was saved if an answer from before comes after that', async () => {
+    const desk = service()
+    const early = Promise.withResolvers<void>()
+    let isHeld = false
+    const load = async () => {
+      const stored = await desk.load()
+      if (isHeld) await early.promise
+      return stored
+    }
+    const tab = await page('a', { ...desk, load })
+    isHeld = true
+    const refresh = tab.keeper.refresh()
+    tab.keeper.set('Hello')
+    await saveNow(tab)
+    early.resolve()
+    await refresh
+    expect(tab.text()).toBe('Hello')
+  })
+
   test('settles once the service has all of it', async () => {
     const desk = service()
     const tab = await page('a', desk)

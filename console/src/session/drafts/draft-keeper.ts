@@ -169,9 +169,11 @@ export function createDraftKeeper<Value>(ports: DraftPorts<Value>): DraftKeeper<
     },
     async refresh() {
       if (state.isLoading || isOnlyHere(state)) return
+      const { stored: before } = state
       try {
         const stored = await ports.load()
-        put(refreshed(state, stored))
+        // An answer that comes after a save may be from before it.
+        if (state.stored === before) put(refreshed(state, stored))
       } catch (error) {
         // What is here may be old, which the next save shows.
         const failure = ports.failureOf(error)
