@@ -83,8 +83,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('the bar above a grid in a browse
     const page = await open(account.owner, `/table/${id}`)
     await page.getByRole('heading', { level: 1, name: 'Deals', exact: true }).waitFor()
     const button = page.getByRole('button', { name: 'View: Default' })
-    await button.focus()
-    await page.keyboard.press('ArrowDown')
+    await button.press('ArrowDown')
     const list = page.getByRole('navigation', { name: 'Views of Deals' })
     await expect.poll(() => list.getByRole('link').allInnerTexts()).toEqual(['Default', 'Late', 'Leads'])
     await expect.poll(() => list.locator('[aria-current=page]').innerText()).toBe('Default')
@@ -117,6 +116,25 @@ describe.skipIf(isBrowserMissing)(browserTitle('the bar above a grid in a browse
       .toEqual(['Due is before 7 days ago or Owner is me', 'not (Stage is "Lead" or "Won")'])
     await page.goBack()
     await page.getByRole('button', { name: 'View: Leads' }).waitFor()
+  })
+
+  test('rows that come late leave the focus to whoever has gone elsewhere until then', async () => {
+    const account = await app.account()
+    const { id } = await dealsOf(account)
+    const page = await open(account.owner, `/table/${id}`)
+    const { promise: held, resolve: release } = Promise.withResolvers<void>()
+    await page.route('**/trpc/records.*', async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.reload()
+    await page.getByRole('grid').waitFor()
+    await page.getByRole('button', { name: 'View: Default' }).press('ArrowDown')
+    const chosen = page.getByRole('navigation', { name: 'Views of Deals' }).getByRole('link', { name: 'Default' })
+    await chosen.and(page.locator(':focus')).waitFor()
+    release()
+    await expect.poll(() => names(page)).toEqual(['Acme', 'Bolt', 'Crux'])
+    await chosen.and(page.locator(':focus')).waitFor()
   })
 
   test('what is tried in the address is shown in words and removed, one by one or all at once', async () => {

@@ -65,22 +65,22 @@ function useFocus(grid: GridModel, frame: RefObject<HTMLElement | null>) {
   const called = useRef(focusCalls)
   const focused = useRef('')
   const wasEditing = useRef(false)
+  /** The cell that was meant to have the focus was not in the page yet. */
+  const isWaiting = useRef(false)
   // The element that has the focus may be one that this rendering removes.
   const hadFocus = frame.current?.contains(document.activeElement) ?? false
   const wanted = `${selection.active.row} ${selection.active.col} ${heading} ${editing === null} ${focusCalls}`
   useLayoutEffect(() => {
     if (focused.current === wanted) return
-    // An editor that is closed leaves the focus to the page, unless one has gone elsewhere with it.
-    const isFree = wasEditing.current && document.activeElement === document.body
+    // An editor that is closed leaves the focus to the page, and so does a cell that comes with the first rows only. Whoever has gone
+    // elsewhere with it until then stays there.
+    const isFree = (wasEditing.current || isWaiting.current) && document.activeElement === document.body
     const isCalled = called.current !== focusCalls
+    const isMeant = (hadFocus || isFree || isCalled) && !editing
     wasEditing.current = editing !== null
-    if ((hadFocus || isFree || isCalled) && !editing) {
-      const isFocused = focusGrid(frame.current, heading)
-      // The cell may come with the first rows only. Whoever has gone elsewhere until then stays there.
-      if (!isFocused && document.activeElement === document.body) return
-    }
-    focused.current = wanted
     called.current = focusCalls
+    isWaiting.current = isMeant && !focusGrid(frame.current, heading) && document.activeElement === document.body
+    if (!isWaiting.current) focused.current = wanted
   })
 }
 
