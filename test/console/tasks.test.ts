@@ -261,7 +261,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     await page.keyboard.press('Enter')
     await expect.poll(get).toMatchObject({ assignee_user_id: account.viewer.id })
 
-    // Others change something else, then the same.
+    // What is asked for before the answer to the change before is not forgotten.
     const title = panel.getByLabel('Title')
     await title.fill('Call Ann')
     await app.as(account.viewer).rpc.tasks.update.mutate({ task_id, details: 'By phone' })

@@ -1,5 +1,5 @@
 /** A text of a task that is edited in place. What is typed is a draft until the service has it; two who change it at once see both. */
-import { type KeyboardEvent, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { taskTexts } from '../../texts/tasks.ts'
 import { LeftBar } from '../../ui/left-text.tsx'
 import type { OpenTask, Saved, TaskDetail } from '../task/use-task.ts'
@@ -33,6 +33,8 @@ export function TextEdit({ name, label, placeholder, task, save, mayEdit, draft,
   const [problem, setProblem] = useState<string | null>(null)
   const [theirs, setTheirs] = useState<{ text: string; base: Base } | null>(null)
   const isSaving = useRef(false)
+  /** Saving was asked for while what was typed before was being saved. */
+  const isAskedAgain = useRef(false)
   const [isWaiting, setWaiting] = useState(false)
   const [hasFocus, setFocus] = useState(false)
   const text = draft.text ?? stored
@@ -41,6 +43,7 @@ export function TextEdit({ name, label, placeholder, task, save, mayEdit, draft,
     const next = isLong ? value : value.replaceAll(/\s+/g, ' ').trim()
     const wrong = problemWith(next, isLong, most)
     setProblem(wrong)
+    isAskedAgain.current = isSaving.current
     if (wrong || isSaving.current) return
     if (next === stored && !base) return draft.clear()
     isSaving.current = true
@@ -55,6 +58,13 @@ export function TextEdit({ name, label, placeholder, task, save, mayEdit, draft,
     setTheirs(!saved.ok && saved.stale ? { text: saved.theirs[name] ?? '', base: saved.theirs } : null)
     setProblem(!saved.ok && !saved.stale ? saved.problem : null)
   }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end of saving is the occasion
+  useEffect(() => {
+    if (isWaiting || !isAskedAgain.current) return
+    isAskedAgain.current = false
+    if (mayEdit && draft.text !== null && !problem && !theirs) void send(draft.text)
+  }, [isWaiting])
 
   const keyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing || !mayEdit) return
