@@ -266,6 +266,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     await page.getByRole('option', { name: /Vera Viewer/ }).waitFor()
     await page.keyboard.press('Enter')
     await expect.poll(get).toMatchObject({ assignee_user_id: account.viewer.id })
+    await panel.getByRole('button', { name: 'Assignee: Vera Viewer' }).waitFor()
 
     // What is asked for before the answer to the change before is not forgotten.
     const title = panel.getByLabel('Title')
