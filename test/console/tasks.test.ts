@@ -9,8 +9,8 @@ import { expectAccessible, openConsole, signInAs } from '../support/console.ts'
 
 const app = await testApp({}, { worker: true })
 
-/** Monday. In Berlin it is 10:00, in Los Angeles 1:00, in Kiritimati 23:00. */
-const MONDAY = new Date('2026-11-30T09:00:00Z')
+/** A Monday that the service's clock will not reach soon. In Berlin it is 10:00, in Los Angeles 1:00, in Kiritimati 23:00. */
+const MONDAY = new Date('2037-11-30T09:00:00Z')
 
 describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
   let browser: Browser
@@ -97,9 +97,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     const { owner } = await app.account()
     await livesIn(owner, zone)
     const { rpc } = app.as(owner)
-    await rpc.tasks.create.mutate({ title: 'First day', due_date: '2026-11-30' })
-    await rpc.tasks.create.mutate({ title: 'Second day', due_date: '2026-12-01' })
-    await rpc.tasks.create.mutate({ title: 'Call', due_date: '2026-11-30', due_time: '10:30' })
+    await rpc.tasks.create.mutate({ title: 'First day', due_date: '2037-11-30' })
+    await rpc.tasks.create.mutate({ title: 'Second day', due_date: '2037-12-01' })
+    await rpc.tasks.create.mutate({ title: 'Call', due_date: '2037-11-30', due_time: '10:30' })
     const page = await open(owner, '/tasks', { now: MONDAY })
     await expect.poll(async () => (await groups(page)).toSorted()).toEqual(before.toSorted())
     // In Kiritimati the next day begins at 10:00 UTC; the call is at 10:30.
@@ -145,7 +145,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     await page.getByText('Created “Call Ann”').first().waitFor()
     const { rows } = await app.as(account.owner).rpc.tasks.list.query({ tab: 'delegated' })
     expect(rows).toMatchObject([
-      { title: 'Call Ann', due_date: '2026-12-01', due_time: '08:30:00', reminder_offset_mins: 30, assignee_user_id: account.member.id },
+      { title: 'Call Ann', due_date: '2037-12-01', due_time: '08:30:00', reminder_offset_mins: 30, assignee_user_id: account.member.id },
     ])
   })
 
@@ -217,7 +217,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
         ['Done', ['Second']],
       ])
 
-    await app.as(account.member).rpc.tasks.create.mutate({ title: 'From Max', assignee_user_id: account.owner.id, due_date: '2026-11-01' })
+    await app.as(account.member).rpc.tasks.create.mutate({ title: 'From Max', assignee_user_id: account.owner.id, due_date: '2001-11-01' })
     await box(page, 'From Max').waitFor()
     await expect.poll(() => page.getByRole('link', { name: /Tasks/ }).innerText()).toContain('1')
     await page.keyboard.press('Escape')
@@ -253,9 +253,9 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     const panel = page.getByRole('complementary', { name: 'Task', exact: true })
     const due = panel.getByLabel('Due date')
     await due.fill('tomorrow 9:30')
-    await panel.getByText('Tue, 1 Dec 2026, 9:30').or(panel.getByText('Tue, Dec 1, 2026, 9:30')).waitFor()
+    await panel.getByText('Tue, 1 Dec 2037, 9:30').or(panel.getByText('Tue, Dec 1, 2037, 9:30')).waitFor()
     await page.keyboard.press('Enter')
-    await expect.poll(get).toMatchObject({ due_date: '2026-12-01', due_time: '08:30:00' })
+    await expect.poll(get).toMatchObject({ due_date: '2037-12-01', due_time: '08:30:00' })
     await panel.getByLabel('Reminder').selectOption('30')
     await panel.getByText(/Rings .*9:00.*, for Max Member/).waitFor()
     await due.fill('31.2.')
@@ -357,7 +357,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     const place = await recordOf(account)
     const { rpc } = app.as(account.owner)
     const { id } = await rpc.tasks.createOnRecord.mutate({
-      ...{ ...place, title: 'Send the offer', due_date: '2026-11-30' },
+      ...{ ...place, title: 'Send the offer', due_date: '2037-11-30' },
       assignee_user_id: account.viewer.id,
     })
     const page = await open(account.viewer, `/task/${id}`, { now: MONDAY })
@@ -500,7 +500,7 @@ describe.skipIf(isBrowserMissing)(browserTitle('tasks in a browser'), () => {
     const { id, owner } = await inBerlin()
     await app.db.write(sql`
       insert into tasks (account_id, creator_user_id, assignee_user_id, title, due_date, created_at, updated_at)
-      select ${id}::int, ${owner.id}::int, ${owner.id}::int, 'Task ' || n, '2026-12-24', localtimestamp, localtimestamp
+      select ${id}::int, ${owner.id}::int, ${owner.id}::int, 'Task ' || n, '2037-12-24', localtimestamp, localtimestamp
       from generate_series(1, 10000) n`)
     const page = await open(owner, '/tasks', { now: MONDAY })
     await box(page, 'Task 1').focus()

@@ -10,13 +10,18 @@ const GATHER_MS = 150
 export function useTasksLive(key: readonly unknown[], isMeant: (event: LiveEvent) => boolean): void {
   const queries = useQueryClient()
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  /** Whether a read that has begun before is too old for what has come. */
+  const isNewer = useRef(false)
   useEffect(() => () => clearTimeout(timer.current), [])
   useLive(
     (event) => {
       if (event.type !== 'reset' && !isMeant(event)) return
       clearTimeout(timer.current)
-      const isReset = event.type === 'reset'
-      timer.current = setTimeout(() => void queries.invalidateQueries({ queryKey: key }, { cancelRefetch: !isReset }), GATHER_MS)
+      isNewer.current ||= event.type !== 'reset'
+      timer.current = setTimeout(() => {
+        void queries.invalidateQueries({ queryKey: key }, { cancelRefetch: isNewer.current })
+        isNewer.current = false
+      }, GATHER_MS)
     },
     { types: ['task', 'comment'] },
   )
