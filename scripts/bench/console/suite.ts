@@ -193,6 +193,8 @@ async function heapMegabytes(page: Page): Promise<number> {
 /** Scrolls and jumps for ten minutes. */
 async function growth(page: Page, { url }: Bench, { largeTableId }: Filled): Promise<void> {
   await openTable(page, url, largeTableId)
+  // Until the records are counted, the bar is as long as those that were read.
+  await page.locator('[role=grid]:not([aria-rowcount="-1"])').waitFor()
   const heaps: number[] = []
   for (let minute = 0; minute <= LONG_MINUTES; minute++) {
     for (let turn = 0; turn < 6; turn++) {
