@@ -80,7 +80,15 @@ describe.skipIf(isBrowserMissing)(browserTitle('tables and fields in a browser')
     await page.getByLabel('To confirm, type the name of the table: Sales').fill('Sales')
     await expectAccessible(page)
     expect(complaints).toEqual([])
+    // What is deleted is not gone to, however long the list of what is left takes.
+    const { promise: isListed, resolve: list } = Promise.withResolvers<void>()
+    await page.route('**/*tables.list*', async (route) => {
+      await isListed
+      await route.continue()
+    })
     await deletion.click()
+    await page.getByText('Make the first table').waitFor()
+    list()
     await page.getByText('The table Sales is deleted').first().waitFor()
     await expect.poll(() => page.getByRole('link', { name: 'Sales' }).count()).toBe(0)
   })

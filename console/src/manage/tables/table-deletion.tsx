@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useClient } from '../../session/client.ts'
+import type { Table } from '../../session/places.ts'
 import { tableTexts } from '../../texts/manage/fields.ts'
 import { TextField } from '../../ui/text-field.tsx'
 import { toast } from '../../ui/toasts/toasts.ts'
@@ -13,6 +14,7 @@ export function TableDeletion({ table, close }: { table: { id: number; name: str
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
+  const listed = ['tables', table.space_id]
   return (
     <DeletionDialog
       title={tableTexts.deleteQuestion(table.name)}
@@ -22,9 +24,12 @@ export function TableDeletion({ table, close }: { table: { id: number; name: str
       close={close}
       remove={async (force) => {
         await client.tables.delete.mutate({ table_id: table.id, ...(force && { force }) })
+        // `/` leads to the table that was open last, as long as it is listed.
+        await queries.cancelQueries({ queryKey: listed })
+        queries.setQueryData<readonly Table[]>(listed, (tables) => tables?.filter(({ id }) => id !== table.id))
         close()
         await navigate({ to: '/' })
-        await queries.invalidateQueries({ queryKey: ['tables', table.space_id] })
+        await queries.invalidateQueries({ queryKey: listed })
         toast(tableTexts.deleted(table.name))
       }}
     >
