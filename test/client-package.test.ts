@@ -1,12 +1,11 @@
 /** Tests the client as its users get it: packed, installed in an empty folder, compiled against, and run. */
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testApp } from './support/app.ts'
+import { type Browser, browserTitle, isBrowserMissing, openBrowser } from './support/browser.ts'
 import { type Installed, installClient } from './support/client-package.ts'
 
 const run = promisify(execFile)
@@ -200,23 +199,18 @@ globalThis.run = async (task_id) => {
 }
 `
 
-const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium'
-// A developer's machine may lack the browser; CI must have it (.ci/run installs it).
-const isMissing = !existsSync(CHROMIUM) && process.env.CI !== 'true'
-
-describe.skipIf(isMissing)(`the client package in a browser${isMissing ? ` (skipped: none at ${CHROMIUM})` : ''}`, () => {
-  let browser: BrowserContext
+describe.skipIf(isBrowserMissing)(browserTitle('the client package in a browser'), () => {
+  let browser: Browser
   beforeAll(async () => {
-    const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update']
-    browser = await chromium.launchPersistentContext(join(installed.folder, 'browser'), { executablePath: CHROMIUM, args: flags })
+    browser = await openBrowser()
     // The packages as npm installed them, at addresses of the service.
-    await browser.route('**/modules/**', async (route) => {
+    await browser.context.route('**/modules/**', async (route) => {
       const path = join(installed.folder, 'node_modules', new URL(route.request().url()).pathname.replace('/modules/', ''))
       await route.fulfill({ contentType: 'text/javascript', body: await readFile(path) })
     })
     const imports = { 'gridpost-client': '/modules/gridpost-client/client.js', ...(await trpcModules()) }
     const page = `<script type="importmap">${JSON.stringify({ imports })}</script><script type="module">${BROWSER_CALLER}</script><input type="file">`
-    await browser.route('**/page', (route) => route.fulfill({ contentType: 'text/html', body: page }))
+    await browser.context.route('**/page', (route) => route.fulfill({ contentType: 'text/html', body: page }))
   })
   afterAll(() => browser?.close())
 
@@ -237,8 +231,8 @@ describe.skipIf(isMissing)(`the client package in a browser${isMissing ? ` (skip
     const { member, space } = await app.account()
     const as = app.as(member)
     const { body: task } = await as.post('/api/tasks/create', { title: `Call ${space}` })
-    await browser.addCookies([{ name: 'gridpost_session', value: member.session, url: app.url }])
-    const tab = await browser.newPage()
+    await browser.context.addCookies([{ name: 'gridpost_session', value: member.session, url: app.url }])
+    const tab = await browser.context.newPage()
     await tab.goto(`${app.url}/page`)
     await tab.setInputFiles('input', { name: 'Ängebot 見.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(8_000_000, 'x') })
     const seen = (await tab.evaluate(`run(${task.id})`)) as Record<string, unknown>

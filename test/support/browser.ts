@@ -1,16 +1,19 @@
-/** A real browser for tests of pages. It is Debian's chromium, or the one that CHROMIUM_PATH names. */
+/** A real browser for tests of pages. It is Debian's chromium without windows, the one with them, or the one that CHROMIUM_PATH names. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 
-const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium'
+/** The one without windows runs the same pages, but no pages of its own beside them. */
+const WITHOUT_WINDOWS = '/usr/bin/chromium-headless-shell'
+const CHROMIUM = process.env.CHROMIUM_PATH || (existsSync(WITHOUT_WINDOWS) ? WITHOUT_WINDOWS : '/usr/bin/chromium')
 /** A developer's machine may lack the browser; CI must have it (.ci/run installs it). */
 export const isBrowserMissing = !existsSync(CHROMIUM) && process.env.CI !== 'true'
 /** The sandbox cannot start as root; the other flags keep the browser from calling home. */
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
 const NO_CALLS_HOME = ['--disable-component-update', '--disable-sync']
 
-if (isBrowserMissing) console.warn(`Skipped: no browser at ${CHROMIUM}. Install Debian's chromium, or name another with CHROMIUM_PATH.`)
+if (isBrowserMissing)
+  console.warn(`Skipped: no browser at ${CHROMIUM}. Install Debian's chromium-headless-shell, or name another with CHROMIUM_PATH.`)
 
 /** The title of a suite, which says why it is skipped. */
 export const browserTitle = (title: string) => (isBrowserMissing ? `${title} (skipped: no browser at ${CHROMIUM})` : title)

@@ -39,7 +39,7 @@ export const inConsole: Suite<Filled> = {
 
 /** Opens a browser with the session of the account's owner. */
 async function inBrowser({ db, url, account }: Bench, measure: (page: Page) => Promise<void>): Promise<void> {
-  if (isBrowserMissing) throw new ScriptError('The suite console needs a browser: Debian’s chromium, or CHROMIUM_PATH')
+  if (isBrowserMissing) throw new ScriptError('The suite console needs a browser: Debian’s chromium-headless-shell, or CHROMIUM_PATH')
   const { context, close } = await openBrowser()
   try {
     const value = await startSession({ db, settings: { keepSessionsDays: 1 } }, account.ownerId, new Date())
