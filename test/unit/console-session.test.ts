@@ -1,7 +1,7 @@
 /** What becomes of calls while nobody is signed in, or somebody else (console/src/session). */
 import { TRPCClientError } from '@trpc/client'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noteSomebodyElse, openSession, sessionHeaders } from '../../console/src/session/session.ts'
+import { noteSomebodyElse, openSession, sessionHeaders, sessionState } from '../../console/src/session/session.ts'
 import { waitingForSession } from '../../console/src/session/waiting-calls.ts'
 
 const refusal = (data: object) =>
@@ -48,6 +48,20 @@ describe('a call of a page', () => {
     openSession(7)
     await answered
     expect([calls.length, settled]).toEqual([2, ['Deals']])
+  })
+
+  test('whose session has ended is made again at once if the person has signed in again before the answer came', async () => {
+    const late = Promise.withResolvers<unknown>()
+    const { calls, settled, call } = clientOf(
+      () => late.promise,
+      () => 'Deals',
+    )
+    const answered = call()
+    await turn()
+    openSession(7)
+    late.reject(ended)
+    await answered
+    expect([calls.length, settled, sessionState()]).toEqual([2, ['Deals'], 'open'])
   })
 
   test('is not made while somebody else has signed in', async () => {

@@ -8,6 +8,8 @@ type Message = { userId: number | null }
 let state: SessionState = 'closed'
 let userId: number | null = null
 let again: PromiseWithResolvers<void> | undefined
+/** Counts the sessions of this page. */
+let sessions = 0
 const listeners = new Set<() => void>()
 /** Tells the other tabs of this browser, which share the cookie. */
 const tabs = new BroadcastChannel('gridpost-session')
@@ -21,6 +23,7 @@ function change(next: SessionState): void {
 /** Notes that the person is signed in, and lets go on what waits. */
 export function openSession(id: number, { isNew = false } = {}): void {
   userId = id
+  sessions += 1
   change('open')
   again?.resolve()
   again = undefined
@@ -46,8 +49,15 @@ export function noteSomebodyElse(): void {
 
 export const isSessionOpen = (): boolean => state !== 'closed'
 
-/** Waits until the person has signed in again: the page asks them to. */
-export function signedInAgain(): Promise<void> {
+/** The session that a request is sent with, for `signedInAgain`. */
+export const presentSession = (): number => sessions
+
+/**
+ * Waits until the person has signed in again: the page asks them to.
+ * @param session the one that has ended. The end of one that another has followed says nothing of that.
+ */
+export function signedInAgain(session = sessions): Promise<void> {
+  if (session !== sessions) return Promise.resolve()
   again ??= Promise.withResolvers()
   if (state === 'open') change('ended')
   return again.promise

@@ -1,7 +1,7 @@
 /** Calls of a page whose session may end, or become that of somebody else. */
 import type { Client } from 'gridpost-client'
 import { isOfSomebodyElse, isSignedOut } from './errors.ts'
-import { isSessionOpen, isSomebodyElse, noteSomebodyElse, signedInAgain } from './session.ts'
+import { isSessionOpen, isSomebodyElse, noteSomebodyElse, presentSession, signedInAgain } from './session.ts'
 
 /** How procedures are called that answer with a promise. The subscription reconnects by itself. */
 const CALLS = new Set(['query', 'mutate'])
@@ -38,12 +38,13 @@ function repeating(call: Callable): Callable {
   return async (...input) => {
     for (;;) {
       await whileSomebodyElse()
+      const session = presentSession()
       try {
         return await call(...input)
       } catch (error) {
         if (isOfSomebodyElse(error)) noteSomebodyElse()
         if (!isSignedOut(error) || !isSessionOpen()) throw error
-        await signedInAgain()
+        await signedInAgain(session)
       } finally {
         await whileSomebodyElse()
       }
