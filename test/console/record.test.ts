@@ -1,6 +1,6 @@
 /** A record in a real browser, beside its grid and on its page, by role, label and key. */
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestAccount, testApp } from '../support/app.ts'
 import { type Browser, browserTitle, isBrowserMissing, openBrowser, takePictures } from '../support/browser.ts'
 import { expectAccessible, openConsole, signInAs } from '../support/console.ts'
@@ -152,7 +152,6 @@ describe.skipIf(isBrowserMissing)(browserTitle('a record in a browser'), () => {
       .first()
       .waitFor({ state: 'detached' })
 
-    onTestFinished(() => browser.context.setOffline(false))
     await browser.context.setOffline(true)
     await field(page, 'Name').click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Offline')

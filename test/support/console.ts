@@ -37,8 +37,9 @@ export async function openConsole(context: BrowserContext, url: string): Promise
   return watched
 }
 
-/** Closes the page. Requests that the test has held until now fail with it. */
+/** Closes the page, and lets the next one have a network. Requests that the test has held until now fail with the page. */
 async function end(page: Page): Promise<void> {
+  await page.context().setOffline(false)
   if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.close()
 }
