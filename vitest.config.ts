@@ -122,8 +122,6 @@ export default defineConfig({
           ...first,
           ...shared,
           name: 'with the console',
-          // A browser has threads and timers of its own. The report marks what passes only then, which is a fault to mend all the same.
-          retry: process.env.CI === 'true' ? 1 : 0,
           globalSetup: ['test/support/console-build.ts'],
           include: OF_CONSOLE,
         },
