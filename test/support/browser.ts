@@ -73,16 +73,13 @@ export interface Watched {
   asked: string[]
 }
 
-/**
- * Opens a new page that records what goes wrong and what it asks for. A request that the page itself gives up is nothing wrong, nor is one
- * that the service puts off.
- */
+/** Opens a new page that records what goes wrong and what it asks for. A request that the page itself gives up is nothing wrong. */
 export async function watchedPage(context: BrowserContext): Promise<Watched> {
   const page = await context.newPage()
   const complaints: string[] = []
   const asked: string[] = []
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type()) && !message.text().includes('status of 503')) complaints.push(message.text())
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('requestfailed', (request) => {
@@ -91,8 +88,7 @@ export async function watchedPage(context: BrowserContext): Promise<Watched> {
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`)
   })
   page.on('response', (response) => {
-    // A service that has too much to do for a moment says so, and the page asks it again.
-    if (response.status() >= 400 && response.status() !== 503) complaints.push(`${response.url()}: ${response.status()}`)
+    if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`)
   })
   page.on('request', (request) => {
     if (!/^(data|blob):/.test(request.url())) asked.push(request.url())
