@@ -135,7 +135,7 @@ test('a DNS server that does not answer costs a limited time', async () => {
   const startedAt = performance.now()
   const found = await hasty.check({ raw, ip: '192.0.2.1', helo: 'a.example', sender: 'eve@silent.example' })
   expect(found).toMatchObject({ spf: 'temperror', dmarc: 'temperror' })
-  expect(performance.now() - startedAt).toBeLessThan(20_000)
+  expect(performance.now() - startedAt).toBeLessThan(10_000)
 })
 
 const signature = (n: number) =>

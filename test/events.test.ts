@@ -59,8 +59,7 @@ describe('GET /api/events', () => {
     const streams = [await listen(member), await listen(keys.accountReadOnly), await listen(keys.personalViewer)]
     const tookMs: number[] = []
     const created: object[] = []
-    // A busy machine may delay many of them.
-    for (let count = 1; count <= 5 || Math.min(...tookMs) >= 1_000; count++) {
+    for (let count = 1; count <= 5; count++) {
       const began = performance.now()
       const { body: task } = await create(keys.account, { title: 'Call back', assignee_user_id: member.id })
       await Promise.all(streams.map(({ until }, index) => until(index ? count : 2 * count)))
@@ -68,6 +67,8 @@ describe('GET /api/events', () => {
       const place = { space_id: space, table_id: table, record_id: record, task_id: task.id }
       created.push({ id: expect.any(Number), type: 'task.created', at: task.created_at, ...place })
     }
+    // A busy machine may delay some of them.
+    expect(Math.min(...tookMs)).toBeLessThan(1_000)
     for (const { heard } of streams.slice(1)) expect(heard).toEqual(created)
     expect(streams[0]?.heard).toEqual(created.flatMap((event) => [event, { ...event, type: 'notification' }]))
   })

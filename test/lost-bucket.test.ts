@@ -201,7 +201,7 @@ test('/readyz tells of the bucket in bounded time, and stays ready', async () =>
     const began = performance.now()
     const answers = await Promise.all(Array.from({ length: 20 }, () => other.as(null).get('/readyz')))
     // The bucket that hangs would be waited for without an end.
-    expect(performance.now() - began).toBeLessThan(60_000)
+    expect(performance.now() - began).toBeLessThan(20_000)
     return { requests: bucket.seen.length - seen, answers: answers.map(({ status, body }) => [status, body.ok, body.storage]) }
   }
   await expect.poll(() => ready('well', 30_000)).toEqual({ requests: 1, answers: Array(20).fill([200, true, true]) })

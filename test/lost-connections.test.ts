@@ -54,7 +54,7 @@ test('answers 503 to pending requests, ends no process, and works again at once'
   isOver = true
   await Promise.all(callers)
   // A busy machine may take longer at times, but not every other time.
-  expect(awayMs.sort((a, b) => a - b)[3]).toBeLessThan(8_000)
+  expect(awayMs.sort((a, b) => a - b)[3]).toBeLessThan(2_000)
 
   const refused = answers.filter(({ status }) => status !== 200)
   expect(refused.length).toBeGreaterThan(0)

@@ -102,15 +102,11 @@ test('answers a flood of tracking pixels with the image, whether or not they are
 test('answers a flood of readiness checks with one look at the database', async () => {
   const isReady = vi.spyOn(app.deps.jobs, 'isReady')
   const query = vi.spyOn(app.db, 'read')
-  const startedAt = performance.now()
   const answers = await Promise.all(Array.from({ length: 200 }, () => app.as(null).get('/readyz')))
-  // A look is used again for a quarter of a second, in which a slow machine may not answer all. One that takes two seconds has failed.
-  const most = 40 + (performance.now() - startedAt) / 250
-  const statuses = new Set(answers.map(({ status }) => status))
-  statuses.delete(503)
-  expect(statuses).toEqual(new Set([200]))
-  expect(isReady.mock.calls.length).toBeLessThan(most)
-  expect(query.mock.calls.length).toBeLessThan(2 * most)
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  // A look is used again for a quarter of a second, in which a slow machine may not answer all.
+  expect(isReady.mock.calls.length).toBeLessThan(40)
+  expect(query.mock.calls.length).toBeLessThan(80)
   vi.restoreAllMocks()
 })
 

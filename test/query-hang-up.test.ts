@@ -89,10 +89,8 @@ test('a wave of slow queries leaves connections to writers, and each query is an
     // The queries take longer than a request waits for a connection, and less than it waits for a permit.
     await sleep(Math.max(0, startedAt + 2_500 - performance.now()))
     await holder.query('commit')
-    const statuses = new Set((await Promise.all(wave)).map(({ status }) => status))
-    // A permit is waited for during five seconds, which a busy machine may need for the steps above.
-    if (performance.now() - startedAt > 5_000) statuses.delete(503)
-    expect(statuses).toEqual(new Set([200]))
+    const answers = await Promise.all(wave)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   } finally {
     await holder.end()
   }

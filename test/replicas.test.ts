@@ -62,7 +62,7 @@ async function judged(expected: 'read' | RegExp, of = app): Promise<number> {
 }
 
 /** A replica is put aside within a second; a busy machine gets more. */
-const SOON_MS = 20_000
+const SOON_MS = 5_000
 /** A busy machine may also answer a check too late. */
 const AWAY = /it does not answer$/
 

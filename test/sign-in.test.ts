@@ -168,9 +168,7 @@ describe('guesses are delayed', () => {
     const spread = await Promise.all(
       Array.from({ length: 60 }, (_, index) => signIn({ email: 'spread@example.com', from: newAddress(), url: urls[index % 2] ?? '' })),
     )
-    // On a busy machine some find the queue for hashing full: they get 503, and do not count.
-    const { 401: failed = 0, 429: refused = 0, 503: turnedAway = 0 } = counted(spread.map(({ status }) => status))
-    expect([failed <= 20, failed + refused + turnedAway]).toEqual([true, 60])
+    expect(counted(spread.map(({ status }) => status))).toEqual({ 401: 20, 429: 40 })
     const from = newAddress()
     for (let failures = 0; failures < 28; failures++) await count(app.db, [bucket('network', from)], now)
     const ofNetwork = []
@@ -376,8 +374,6 @@ describe('the work for a sign-in', () => {
     })
     expect((await signIn({ email: other.email, password: other.password, from: newAddress(), device })).status).toBe(200)
     const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
-    // A busy machine serves fewer at once.
-    statuses.delete(503)
     expect([...statuses].sort()).toEqual([200, 429])
   })
 })
