@@ -364,11 +364,7 @@ describe('a change of a caller', () => {
     await change(`/record/${id}/restore`, undefined, () => ({ type: 'record.restored', record_id: id }))
     await change('/records/create_batch', { records: [{ data: {} }, { data: {} }] }, () => ({ type: 'records.changed', count: 2 }))
     // A busy machine may delay some of them.
-    const isQuick = async () => {
-      if (Math.min(...tookMs) >= 300) await rename(`later ${tookMs.length}`)
-      return Math.min(...tookMs) < 300
-    }
-    await expect.poll(isQuick).toBe(true)
+    expect(Math.min(...tookMs)).toBeLessThan(300)
     await rename('last')
     expect(stream.heard).toEqual(changed)
     // What changed nothing is told to nobody.
@@ -647,15 +643,12 @@ describe('messages of a table', () => {
       select 'record.updated', ${account.id}, ${account.space}, case when n % 2 = 0 then ${table.id}::int else ${second.id}::int end, n, 1, n,
         array['name'], '{}', now() from generate_series(1, 10000) n`)
     const { body: task } = await app.as(owner).post('/api/tasks/create', { title: 'Behind all', assignee_user_id: member.id })
-    const began = performance.now()
     const resumed = await listen(member, [table.id, second.id], { after: stream.lastId() })
     await until(() => resumed.heard.some(({ task_id }) => task_id === task.id), 'for the event behind all')
     await until(() => writesIn(resumed) >= 10_000, 'for all changes')
-    const seconds = (performance.now() - began) / 1_000
     const changes = resumed.heard.filter(({ task_id }) => task_id === undefined)
     expect(changes.reduce((sum, event) => sum + countOf(event), 0)).toBe(10_000)
-    // Of each table.
-    expect(changes.length).toBeLessThanOrEqual(Math.max(12, 2 * (Math.ceil(4 * seconds) + 1)))
+    expect(changes.length).toBeLessThanOrEqual(12)
     // A stream that names no table gets none of them.
     const plain = await listen(member, undefined, { after: stream.lastId() })
     await until(() => plain.heard.some(({ task_id }) => task_id === task.id), 'for the event behind all')
