@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
-import { afterAll } from 'vitest'
+import { afterAll, afterEach } from 'vitest'
 import { createUser } from '../../src/accounts/service.ts'
 import { buildApp } from '../../src/app.ts'
 import { startSession } from '../../src/auth/sessions.ts'
@@ -41,6 +41,22 @@ export interface As {
   /** Sends any request as it is. */
   send(path: string, init: RequestInit): Promise<Answer>
   rpc: Client
+}
+
+/** What the services of this process have logged in the test that runs. The first errors are most likely why it fails. */
+let errors: string[] = []
+const MOST_ERRORS = 5
+
+/** A log that shows errors of the service below the failure of a test, and none of a test that passes. TEST_LOG prints all from a level on. */
+function logOfTests(): pino.Logger {
+  const level = process.env.TEST_LOG
+  if (level) return pino({ level })
+  afterEach(({ task }) => {
+    const logged = errors
+    errors = []
+    if (task.result?.state === 'fail' && logged.length) throw new Error(`The service has logged:\n${logged.join('')}`)
+  })
+  return pino({ level: 'error' }, { write: (line) => void (errors.length < MOST_ERRORS && errors.push(line)) })
 }
 
 interface TestOptions {
@@ -81,7 +97,7 @@ export async function testApp(
   let url = 'http://localhost'
   const collector: Mailer = { isConfigured: true, send: async (letter) => void letters.push(letter), close: () => {} }
   const { deps, close } = await openDeps(settings, {
-    log: pino({ level: settings.logLevel }) as unknown as Deps['log'],
+    log: logOfTests() as unknown as Deps['log'],
     publicUrl: () => settings.publicUrl ?? url,
     isWorker: worker,
     overrides: {
