@@ -20,8 +20,7 @@ export interface ShortHtml {
 }
 
 const DATA_URL_START = /data:image\/[\w.+-]{1,50}(?:;[\w=.+-]{1,50}){0,3},/gi
-// A data URL ends before the first character that base64 does not have; one in another encoding is not sent.
-const DATA_URL_LINE = /[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*)?/y
+const NOT_BASE64 = /[^A-Za-z0-9+/=%]/g
 /** More data URLs are images that would be refused anyway, or part of the text. */
 const MAX_PLACEHOLDERS = 1_000
 const PLACEHOLDER = /cid:[0-9a-f]{16}\.\d+\.data/g
@@ -45,12 +44,29 @@ export function shorten(html: string): ShortHtml {
   return { html: short + html.slice(end), dataUrls: new Map([...placeholders].map(([url, placeholder]) => [placeholder, url])) }
 }
 
-/** Goes line by line: one expression for all of them exhausts its stack at three million lines. */
+/**
+ * Where the lines of base64 end that begin at `start`. A data URL ends before the first character that base64 does not have; one in another
+ * encoding is not sent. An expression for all lines would be shorter, and exhaust its stack (text-of-megabytes.test.ts).
+ */
 function endOfLines(html: string, start: number): number {
   let end = start
-  DATA_URL_LINE.lastIndex = start
-  while (DATA_URL_LINE.test(html)) end = DATA_URL_LINE.lastIndex
+  while (end < html.length) {
+    NOT_BASE64.lastIndex = end
+    const lineEnd = NOT_BASE64.test(html) ? NOT_BASE64.lastIndex - 1 : html.length
+    const next = lineEnd > end ? afterLineBreak(html, lineEnd) : lineEnd
+    if (next === lineEnd) return lineEnd
+    end = next
+  }
   return end
+}
+
+/** Where the text goes on behind a line break and the blanks after it; `at` if there is none. */
+function afterLineBreak(html: string, at: number): number {
+  let next = html[at] === '\r' ? at + 1 : at
+  if (html[next] !== '\n') return at
+  do next++
+  while (html[next] === ' ' || html[next] === '\t')
+  return next
 }
 
 /** Puts the data URLs back, shortened if they are longer than this. */
@@ -144,8 +160,9 @@ function kindOf(content: Buffer): string | undefined {
 }
 
 function fileOf(dataUrl: string, number: number): Image | null {
-  const [, base64] = /^data:[^,]*;base64,(.*)$/is.exec(dataUrl) ?? []
-  const content = Buffer.from(base64 ?? '', 'base64')
+  const comma = dataUrl.indexOf(',')
+  const isBase64 = /;base64$/i.test(dataUrl.slice(0, comma))
+  const content = Buffer.from(isBase64 ? dataUrl.slice(comma + 1) : '', 'base64')
   const kind = kindOf(content)
   return kind ? { file: { name: `image-${number}.${kind}`, type: `image/${kind}`, content } } : null
 }
