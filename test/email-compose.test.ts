@@ -602,6 +602,8 @@ describe('images', () => {
     const refused = [400, 'body: must have at most 1 MB besides its images']
     for (const answer of [await send(tooLong), await app.as(keys.account).post('/api/email/preview', mail(tooLong))])
       expect([answer.status, answer.body.message]).toEqual(refused)
+    const ampersands = await send({ body: `<img alt="${'&'.repeat(900_000)}">` })
+    expect([ampersands.status, ampersands.body.message]).toEqual([400, 'body: must have at most 3 MB once &, < and > are escaped'])
     expect((await send({ body: `<img src="${dataUrl('image/png', Buffer.alloc(8_000_000))}">` })).status).toBe(413)
   })
 

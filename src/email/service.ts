@@ -35,6 +35,9 @@ const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
 /** The limit on the HTML of a body, besides its images. */
 const MAX_HTML_BYTES = 1_048_576
 
+/** The same once it is sanitised. A body of nothing but & becomes five times as long. */
+const MAX_ESCAPED_MB = 3
+
 /** The characters that are kept of a data URL that is no image, but part of the text. */
 const MAX_DATA_URL_TEXT = 1_000
 
@@ -183,7 +186,10 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
 function shortBody(given: string): ShortHtml {
   const { html, dataUrls } = shorten(given)
   if (Buffer.byteLength(html) > MAX_HTML_BYTES) throw badInput('body', 'must have at most 1 MB besides its images')
-  return { html: sanitizeHtml(html), dataUrls }
+  const sanitized = sanitizeHtml(html)
+  if (Buffer.byteLength(sanitized) > MAX_ESCAPED_MB * 1_048_576)
+    throw badInput('body', `must have at most ${MAX_ESCAPED_MB} MB once &, < and > are escaped`)
+  return { html: sanitized, dataUrls }
 }
 
 /** Stores the images that are not files yet. The HTML then links to files, which are among the attachments. */

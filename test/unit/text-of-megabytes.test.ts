@@ -33,3 +33,8 @@ test('numbers may begin with zeros', () => {
   const rounded = "it.roundedDecimal('0'.repeat(9_000_000) + '12.345', 2)"
   expect(unoptimised('src/fields/decimal.ts', rounded)).toEqual({ text: '12.35' })
 })
+
+test('the text of HTML may be escaped signs', () => {
+  const text = "it.textOfSanitized('<p>a</p>' + '&lt;'.repeat(1_100_000) + '<br />b')"
+  expect(unoptimised('src/platform/mail/html-text.ts', `${text}.length`)).toBe('a\n\n'.length + 1_100_000 + '\nb'.length)
+})

@@ -10,16 +10,27 @@ export const textOfHtml = (html: string): string => textOfSanitized(sanitizeHtml
 /** The same of HTML that was sanitised already, which is most of the work. */
 export function textOfSanitized(html: string): string {
   const page: Page = { lines: [emptyLine(0)], lists: [], quoteDepth: 0, preDepth: 0, link: undefined }
-  for (const [, slash, name = '', attributes = '', text] of html.matchAll(TOKENS)) {
-    if (text !== undefined) addText(page, decodeEntities(text))
-    else if (slash) HANDLERS.get(name)?.close?.(page)
-    else HANDLERS.get(name)?.open?.(page, attributes)
+  // The sanitiser's output has no bare < or >, not even in attributes.
+  for (let at = 0; at < html.length; ) {
+    const tagStart = indexOf(html, '<', at)
+    if (tagStart > at) addText(page, decodeEntities(html.slice(at, tagStart)))
+    const tagEnd = indexOf(html, '>', tagStart)
+    const tag = html.slice(tagStart + 1, tagEnd)
+    const [start = '', slash, name = ''] = TAG_NAME.exec(tag) ?? []
+    if (slash) HANDLERS.get(name)?.close?.(page)
+    else HANDLERS.get(name)?.open?.(page, tag.slice(start.length))
+    at = tagEnd + 1
   }
   return layOut(page.lines)
 }
 
-// The sanitiser's output has no bare < or >, not even in attributes, so this pattern is enough to parse it.
-const TOKENS = /<(\/?)([a-z][a-z0-9]*)([^>]*)>|([^<]+)/g
+const TAG_NAME = /^(\/?)([a-z][a-z0-9]*)/
+
+/** Where the character is, or where the text ends. */
+function indexOf(text: string, character: string, from: number): number {
+  const at = text.indexOf(character, from)
+  return at < 0 ? text.length : at
+}
 
 /** The text written so far, and the elements that are open. */
 interface Page {
