@@ -91,6 +91,14 @@ async function caughtUp(): Promise<void> {
 async function delayed(delay: string): Promise<void> {
   await standby.query(`alter system set recovery_min_apply_delay = '${delay}'`)
   await standby.query('select pg_reload_conf()')
+  // Until its process for that has read the setting, it would still replay what the test writes next.
+  if (delay === '1h') await until(holdsCommit, 'for the replica to hold a commit back')
+}
+
+async function holdsCommit(): Promise<boolean> {
+  await cluster.primary.query("select pg_logical_emit_message(true, 'test', 'a commit')")
+  const waiting = "select 1 from pg_stat_activity where backend_type = 'startup' and wait_event = 'RecoveryApplyDelay'"
+  return (await standby.query(waiting)).length > 0
 }
 
 describe('a caller reads what they have written', () => {
@@ -477,6 +485,7 @@ describe('a replica', () => {
   const goBack = () => cluster.primary.query('delete from _prisma_migrations where migration_name = $1', [MIGRATION])
   /** More than one check of the replica, whose judgement is that of the present migrations then. */
   const checked = async () => {
+    await caughtUp()
     await sleep(600)
     await judged('read')
   }
