@@ -262,7 +262,7 @@ export const NewEmail = RecordChoice.extend({
     .meta({
       description:
         'HTML; sanitised. May contain {{field:slug}}, {{field:slug|iso}} and {{field:slug|url}}, and images as data URLs or links to ' +
-        '/api/file/{path}. At most 1 MB besides the data URLs.',
+        '/api/file/{path}. At most 1 MB besides the data URLs, and 3 MB once &, < and > are escaped.',
     }),
   signatureId: Id.nullish().meta({ description: 'A signature of the caller, which is put below the body.' }),
   attachments: z
